@@ -7,6 +7,7 @@ import { openapiDocument } from "../server/api/openapi.ts";
 import { accountUsage } from "../server/commands/account-options.ts";
 import { maxTries, pausesSeconds } from "../server/parts/notifications/outbox.ts";
 import { maxPosts, maxPostsPerClient } from "../server/serving/posts.ts";
+import { channels } from "../server/shared/channels.ts";
 import { plans } from "../server/shared/plans.ts";
 import { coreSettings } from "../server/shared/settings.ts";
 import { filesOf } from "../server/store/served.ts";
@@ -169,12 +170,19 @@ test("the documented metrics are exactly the registered ones", () => {
     documentAt("server/README.md").matchAll(/`(hcqs_[a-z_]*[a-z])/g),
     ([, name]) => name,
   );
-  // Some names of metrics contain a placeholder for a channel, `webhook` or `email`.
+  // Some names of metrics contain a placeholder for a channel.
   const registered = Array.from(
     product.join("\n").matchAll(/["`](hcqs_[$a-z_{}.]*[a-z])["`]/g),
     ([, name]) => name,
-  ).flatMap((name) => ["email", "webhook"].map((channel) => name.replace(/\$\{.*\}/, channel)));
+  ).flatMap((name) => channels.map((channel) => name.replace(/\$\{.*\}/, channel)));
   assert.deepEqual(new Set(described.sort()), new Set(registered.sort()));
+});
+
+test("the alerts, their tests and the dashboard have the metrics of every channel", () => {
+  for (const file of ["alerts.yaml", "alerts.test.yaml", "dashboard.json"])
+    for (const channel of channels)
+      for (const name of [`hcqs_${channel}_deliveries_total`, `hcqs_${channel}_oldest_pending_seconds`])
+        assert.ok(read(`server/monitoring/${file}`).includes(name), `${name} in ${file}`);
 });
 
 test("the restore steps name every file that may not lie beside the backup", () => {

@@ -113,9 +113,10 @@ export function facilityPage(
   };
 }
 
-/** Whether a filter leaves out rows of a procedure in the nation or in a state. */
-const isNarrowed = ({ city, ccns, near, minCharge, maxCharge, states }: FacilityFilter) =>
-  [city, ccns, near, minCharge, maxCharge, states?.[1]].some((each) => each !== undefined);
+/** Whether a filter has a condition besides the procedure, the status and one state. Any other field is a condition. */
+function isNarrowed({ procedure: _, status: __, states, ...conditions }: FacilityFilter): boolean {
+  return [states?.[1], ...Object.values(conditions)].some((each) => each !== undefined);
+}
 
 /** Returns rows of a group in the order of a sort. */
 function pageOfGroup(

@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
 import type { Logger } from "pino";
 import * as v from "valibot";
+import { type Channel, channels } from "../shared/channels.ts";
 import { isoTime } from "../shared/time.ts";
-import type { Account, Channel, Store, StoredEvent } from "../store/store.ts";
+import type { Account, Store, StoredEvent } from "../store/store.ts";
 
-/** Records events when a count reaches 80, 90 and 100 % of the quota, and defines when a failed delivery is retried. */
+/** Records events when a count reaches 80, 90 and 100 % of the quota, with a delivery by each channel of the account. */
 
 /** The counts at which events are recorded, in percent of the quota. */
 export const thresholds = [80, 90, 100] as const;
@@ -79,8 +80,9 @@ export function logEvents(log: Logger, events: readonly StoredEvent[]): void {
   for (const { id, payload } of events) log.warn({ event: id, ...JSON.parse(payload) }, "quota event");
 }
 
+/** Returns the channels for which an account has an address. */
 export function channelsOf(account: Account): Channel[] {
-  return (["webhook", "email"] as const).filter((channel) => account[channel] !== null);
+  return channels.filter((channel) => account[channel] !== null);
 }
 
 const payloadSchema = v.object({

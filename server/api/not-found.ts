@@ -2,6 +2,7 @@ import {
   type Coverage,
   coverageOf,
   type DocumentKind,
+  type FacilityFilter,
   type FacilityList,
   findFacility,
   groupOfCode,
@@ -111,12 +112,13 @@ export function noRows(
 /** Makes the error for an empty list of facilities. @param asked the parameters that narrow the list, as text */
 export function noFacilities(image: Image, asked: string, { filter, unplaced }: FacilityList): ApiError {
   const what = asked === "" ? "there is no facility" : `no facility matches ${echo(asked)}`;
-  const { procedure, states = [] } = filter;
+  const { procedure, states, city, ccns, near } = filter;
   if (unplaced > 0) return notFound(image, what, `facilities whose ZIP code has no known place: ${unplaced}`);
-  const any = { ...filter, status: "all", minCharge: undefined, maxCharge: undefined } as const;
-  const others = procedure === undefined ? 0 : listFacilities(image, any, "name").items.length;
+  // Keeps the conditions on the place only.
+  const there: FacilityFilter = { procedure, status: "all", states, city, ccns, near };
+  const others = procedure === undefined ? 0 : listFacilities(image, there, "name").items.length;
   if (others > 0) return notFound(image, what, `facilities with another status or charge: ${others}`);
-  return notFound(image, what, states.length === 1 ? noRowsIn(image, states[0]) : undefined);
+  return notFound(image, what, states?.length === 1 ? noRowsIn(image, states[0]) : undefined);
 }
 
 /** Makes the error for an empty list of procedures. @param minFacilities the requested minimum of facilities */

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { accountName, webhookAt } from "../accounts/changes.ts";
 import { checkedOption } from "../shared/arguments.ts";
+import { channels } from "../shared/channels.ts";
 import { maxBurst, maxQuota, planNames, plans } from "../shared/plans.ts";
 import { emailAddress, wholeNumber } from "../shared/schemas.ts";
 import type { Account, NewAccount } from "../store/store.ts";
@@ -77,7 +78,7 @@ export function accountAsked(
   };
 }
 
-const reported = ["plan", "burst", "quota", "webhook", "email"] as const;
+const reported = ["plan", "burst", "quota", ...channels] as const;
 
 /** Lists the changed fields of an account that operators see, with `none` in place of null. */
 export function differences(before: NewAccount, after: NewAccount) {

@@ -1,10 +1,12 @@
 import * as v from "valibot";
 import { shown } from "../../engine/query.ts";
 import { newWebhookSecret } from "../accounts/changes.ts";
+import { channelsOf } from "../accounts/quota-events.ts";
 import { addAccounts, checkFree, type MovedAccount, readAccounts } from "../accounts/transfer.ts";
 import type { CommandOutput } from "../part.ts";
 import { parts } from "../parts.ts";
 import { parsedArguments, readFileName, readOptions, wrongOption } from "../shared/arguments.ts";
+import { addressNames } from "../shared/channels.ts";
 import { monthName, monthOf } from "../shared/months.ts";
 import { wholeNumber } from "../shared/schemas.ts";
 import { isoTime } from "../shared/time.ts";
@@ -71,8 +73,7 @@ function remove([name, ...more]: string[], { store }: Context): CommandOutput {
     counted(count("usage"), "month", "of use"),
     counted(count("events"), "event"),
     counted(count("signups"), "signup"),
-    ...(account.webhook === null ? [] : ["its webhook"]),
-    ...(account.email === null ? [] : ["its e-mail address"]),
+    ...channelsOf(account).map((channel) => `its ${addressNames[channel]}`),
   ].join(", ");
   if (more.length === 0)
     throw new Error(

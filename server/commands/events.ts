@@ -2,6 +2,7 @@ import { shown } from "../../engine/query.ts";
 import { channelsOf } from "../accounts/quota-events.ts";
 import type { CommandOutput } from "../part.ts";
 import { parts } from "../parts.ts";
+import { addressNames, channels } from "../shared/channels.ts";
 import { isoTime, isoTimeOrNull } from "../shared/time.ts";
 import { type Context, checkEnd, listed, runCommand } from "./command.ts";
 
@@ -43,12 +44,14 @@ function retry([id, ...more]: string[], { store, now }: Context): CommandOutput 
   const event = store.events.byId(id);
   if (event === undefined) throw new Error(`there is no event ${shown(id)}: events list has all ids`);
   const account = store.accounts.byId(event.account);
-  const channels = account === undefined ? [] : channelsOf(account);
-  if (channels.length === 0)
-    throw new Error(`event ${id} can't be sent: its account has no webhook and no e-mail address`);
+  const reached = account === undefined ? [] : channelsOf(account);
+  if (reached.length === 0)
+    throw new Error(
+      `event ${id} can't be sent: its account has no ${channels.map((channel) => addressNames[channel]).join(" and no ")}`,
+    );
   const known = new Map(store.events.deliveries(id).map((delivery) => [delivery.channel, delivery]));
-  const undelivered = channels.filter((channel) => known.get(channel)?.state !== "delivered");
-  const lines = (undelivered.length > 0 ? undelivered : channels).map((channel) => {
+  const undelivered = reached.filter((channel) => known.get(channel)?.state !== "delivered");
+  const lines = (undelivered.length > 0 ? undelivered : reached).map((channel) => {
     const { last_answer = null } = known.get(channel) ?? {};
     const next_try_at = now.getTime();
     store.events.updateDelivery({ id, channel, state: "pending", tries: 0, next_try_at, last_answer });

@@ -36,7 +36,7 @@ export class Answers {
   readonly #kept = new AnswerCache<number | string>();
   readonly #asks = new AskCounter();
   #versions: Versions;
-  #resetLines = "";
+  #lastLines = "";
   /** The head that `#headOf` changes for each answer. */
   #keyedHead: Head | undefined;
   /** The position of the ETag's closing quote in `#keyedHead`. */
@@ -53,8 +53,8 @@ export class Answers {
   }
 
   /** Sets the header lines with the month's end for all further replies, and forgets the kept answers. */
-  enterMonth(resetLines: string): void {
-    this.#resetLines = resetLines;
+  enterMonth(lastLines: string): void {
+    this.#lastLines = lastLines;
     this.#forget();
   }
 
@@ -96,7 +96,7 @@ export class Answers {
     const head = {
       tag: signature ?? (isTagged ? requestTag(context.image, target, query) : digest(body)),
       cacheControl: isFixed ? immutable : current,
-      resetLines: this.#resetLines,
+      lastLines: this.#lastLines,
     };
     if (isFile) {
       const type = target.endpoint.fileType ?? "";
@@ -123,7 +123,7 @@ export class Answers {
     const isCoded = request.getHeader(headerNames.acceptEncoding) !== "";
     if (asks < keyedAsksToKeep && !isCoded && request.getHeader(headerNames.ifNoneMatch) === "")
       return { status: 200, head: this.#headOf(image, key, remaining), body, isOverwritten: true };
-    const head = { tag: tagOfKey(image, key), cacheControl: current, resetLines: this.#resetLines };
+    const head = { tag: tagOfKey(image, key), cacheControl: current, lastLines: this.#lastLines };
     // With Accept-Encoding or If-None-Match, an answer is kept sooner, because it would be compressed for each request.
     const isKept = asks >= asksToKeep;
     const answer = new Answer(head, body, isKept);
@@ -135,7 +135,7 @@ export class Answers {
   #headOf(image: Image, key: number, remaining: number): Uint8Array {
     if (this.#keyedHead === undefined) {
       const lines = okLines(`"${tagOfKey(image, 0)}"`, current);
-      this.#keyedHead = new Head(lines + this.#resetLines);
+      this.#keyedHead = new Head(lines + this.#lastLines);
       this.#tagEnd = lines.indexOf('"\r\n');
     }
     const head = this.#keyedHead.with(remaining);

@@ -3,7 +3,7 @@ import { databaseAway } from "../accounts/permit-table.ts";
 import { ApiError, type ReachedCeiling } from "../api/errors.ts";
 import type { ThreadTraffic } from "../shared/traffic.ts";
 import type { Month } from "./clock.ts";
-import { errorReply, type Reply, resetLines } from "./reply.ts";
+import { errorReply, lastLines, type Reply } from "./reply.ts";
 
 /** Answers requests that a ceiling of the account refuses. */
 
@@ -34,7 +34,7 @@ export function ceilingReply(
       return reply("quota", message, nowMs, month.endMs);
     }
     case databaseAway:
-      return errorReply(cannotCount, month.resetLines, ceilings.remaining(slot, month.number));
+      return errorReply(cannotCount, month.lastLines, ceilings.remaining(slot, month.number));
     default:
       traffic.refused("clock", slot);
       // The month may have requests left, but this server can't admit them yet.
@@ -54,5 +54,5 @@ function reply(ceiling: ReachedCeiling, reason: string, nowMs: number, nextMs: n
   const seconds = Math.max(1, Math.ceil((nextMs - nowMs) / 1000));
   const message = `${reason}; retry in ${seconds} s`;
   const error = new ApiError("rate_limit_exceeded", message, { ceiling, header: seconds });
-  return errorReply(error, resetLines(nextMs), 0);
+  return errorReply(error, lastLines(nextMs), 0);
 }

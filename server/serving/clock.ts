@@ -1,6 +1,6 @@
 import { constantError } from "../api/errors.ts";
 import { monthOf, startOfMonth } from "../shared/months.ts";
-import { errorReply, type Reply, resetLines } from "./reply.ts";
+import { errorReply, lastLines, type Reply } from "./reply.ts";
 
 /** Reads the wall clock, and holds values that are the same for all requests of a UTC month. */
 
@@ -10,7 +10,7 @@ export class Month {
   readonly startMs: number;
   /** The first instant of the next month, in Unix milliseconds. */
   readonly endMs: number;
-  readonly resetLines: string;
+  readonly lastLines: string;
   readonly missingKey: Reply;
   /** Every invalid key gets this reply, so that a client can't tell why a key is invalid. */
   readonly invalidKey: Reply;
@@ -19,7 +19,7 @@ export class Month {
     this.number = monthOf(nowMs);
     this.startMs = startOfMonth(this.number);
     this.endMs = startOfMonth(this.number + 1);
-    this.resetLines = resetLines(this.endMs);
+    this.lastLines = lastLines(this.endMs);
     this.missingKey = this.#keyError("missing_api_key");
     this.invalidKey = this.#keyError("invalid_api_key");
   }
@@ -29,7 +29,7 @@ export class Month {
   }
 
   #keyError(type: "missing_api_key" | "invalid_api_key"): Reply {
-    const { status, head, body } = errorReply(constantError(type), this.resetLines, 0);
+    const { status, head, body } = errorReply(constantError(type), this.lastLines, 0);
     return { status, head: Buffer.from(head), body };
   }
 }

@@ -6,8 +6,9 @@ import type { Respond } from "./responder.ts";
 const originHeader = headerName("origin");
 const preflightHeader = headerName("access-control-request-method");
 
+/** The documented headers that browsers would hide from a script of another site. A test compares them. */
 const exposed =
-  "Accept-Ranges, Content-Disposition, Content-Range, ETag, Retry-After, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id";
+  "Accept-Ranges, Allow, Content-Disposition, Content-Encoding, Content-Range, ETag, Retry-After, Vary, WWW-Authenticate, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id";
 /** Request headers that the API reads. A preflight also allows those that it asks for, as tools for tracing add theirs. */
 const readHeaders = ["Authorization", "If-Match", "If-None-Match", "If-Range", "Range"];
 /** A header's name (RFC 9110, 5.1), of at most 64 characters. */

@@ -120,17 +120,20 @@ export interface Reply {
 const json = "application/json";
 const contentType = `Content-Type: ${json}`;
 
-/** Makes the last lines of a head. The caller appends the number of requests left. @param resetMs Unix milliseconds */
-export function resetLines(resetMs: number): string {
+/**
+ * Makes the last lines of a head. The heads of all replies of the API end with them: 200, 206, 304 and every error, with
+ * 401, 429, 500 and 503, too. The caller appends the number of requests left. @param resetMs Unix milliseconds
+ */
+export function lastLines(resetMs: number): string {
   return `\r\nX-RateLimit-Reset: ${Math.ceil(resetMs / 1000)}\r\nX-RateLimit-Remaining: `;
 }
 
-export function errorReply(error: ApiError, resetLines: string, remaining: number): Reply {
+export function errorReply(error: ApiError, lastLines: string, remaining: number): Reply {
   const own = error.headers.map(({ name, value }) => `${name}: ${value}`);
   const lines = [error.status, contentType, ...own].join("\r\n");
   return {
     status: Number.parseInt(error.status, 10),
-    head: `${lines}${resetLines}${remaining}`,
+    head: `${lines}${lastLines}${remaining}`,
     body: Buffer.from(JSON.stringify(error.body)),
   };
 }
@@ -151,7 +154,7 @@ function validatorLines(etag: string, cacheControl: string, type = json): string
  * @param mayBePart whether to obey a Range header, if the file has a signature
  */
 export function fileReply(
-  { tag, cacheControl, resetLines }: AnswerHead,
+  { tag, cacheControl, lastLines }: AnswerHead,
   { name, length, chunks, signature }: FileBody,
   type: string,
   request: RequestHead,
@@ -161,9 +164,9 @@ export function fileReply(
 ): Reply {
   const etag = `"${tag}"`;
   const lines = validatorLines(etag, cacheControl, type);
-  const end = `${resetLines}${remaining}`;
+  const end = `${lastLines}${remaining}`;
   const expected = listIn(request, "if-match");
-  if (expected !== "" && !isNamed(expected, etag)) return errorReply(changedFile, resetLines, remaining);
+  if (expected !== "" && !isNamed(expected, etag)) return errorReply(changedFile, lastLines, remaining);
   if (isUnchanged(request, etag))
     return { status: 304, head: `304 Not Modified\r\n${lines}${end}`, body: undefined, absentBytes: length };
   const unchanged = request.getHeader(headerNames.ifRange);
@@ -172,7 +175,7 @@ export function fileReply(
   if (range === null) {
     const message = "the range is outside the file: Content-Range has its length";
     const error = new ApiError("range_not_satisfiable", message, { header: `bytes */${length}` });
-    return errorReply(error, resetLines, remaining);
+    return errorReply(error, lastLines, remaining);
   }
   const [start, stop] = range ?? [0, length];
   const headers = [range === undefined ? "200 OK" : "206 Partial Content", lines];
@@ -242,7 +245,7 @@ interface AnswerHead {
   /** Text of a strong ETag, without quotes. It has no commas, because commas separate the ETags of an If-None-Match. */
   tag: string;
   cacheControl: string;
-  resetLines: string;
+  lastLines: string;
 }
 
 /** An answer with status 200, in each content coding that was asked for so far. */
@@ -271,8 +274,8 @@ export class Answer {
     const isSmall = this.#body.length <= minCompressedBytes;
     const variant = this.#variantOf(isSmall ? "identity" : codingFor(request));
     if (isUnchanged(request, variant.etag)) {
-      const { cacheControl, resetLines } = this.#head;
-      const lines = `304 Not Modified\r\n${validatorLines(variant.etag, cacheControl)}${resetLines}`;
+      const { cacheControl, lastLines } = this.#head;
+      const lines = `304 Not Modified\r\n${validatorLines(variant.etag, cacheControl)}${lastLines}`;
       const absentBytes = variant.body.length;
       return { status: 304, head: `${lines}${remaining}`, body: undefined, absentBytes };
     }
@@ -288,8 +291,8 @@ export class Answer {
       const etag = isWhole ? `"${this.#head.tag}"` : `"${this.#head.tag}-${coding}"`;
       const body = isWhole ? this.#body : compress(this.#body, coding);
       const encoding = isWhole ? "" : `\r\nContent-Encoding: ${coding}`;
-      const { cacheControl, resetLines } = this.#head;
-      variant = { etag, body, head: new Head(`${okLines(etag, cacheControl)}${encoding}${resetLines}`) };
+      const { cacheControl, lastLines } = this.#head;
+      variant = { etag, body, head: new Head(`${okLines(etag, cacheControl)}${encoding}${lastLines}`) };
       this.#variants[coding] = variant;
     }
     return variant;

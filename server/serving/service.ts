@@ -86,10 +86,10 @@ export class Service {
       if ((method !== "GET" && method !== "HEAD") || hasBody) throw methodError(path, method);
       return this.#answers.reply(request, path, method, slot, remaining);
     } catch (error) {
-      const { resetLines } = this.#month;
-      if (error instanceof ApiError) return errorReply(error, resetLines, remaining);
+      const { lastLines } = this.#month;
+      if (error instanceof ApiError) return errorReply(error, lastLines, remaining);
       this.#options.report(error);
-      return errorReply(internalError, resetLines, remaining < 0 ? 0 : this.#giveBack(slot));
+      return errorReply(internalError, lastLines, remaining < 0 ? 0 : this.#giveBack(slot));
     }
   }
 
@@ -124,7 +124,7 @@ export class Service {
 
   #enterMonth(nowMs: number): void {
     this.#month = new Month(nowMs);
-    this.#answers.enterMonth(this.#month.resetLines);
+    this.#answers.enterMonth(this.#month.lastLines);
   }
 
   /** Uncounts an admitted request that failed with a server error. @returns requests left this month */

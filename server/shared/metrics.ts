@@ -39,16 +39,6 @@ export class Metrics {
     "change",
   );
   readonly snapshotRows = this.#gauge("hcqs_snapshot_rows", "Rows of each data version served", "version");
-  readonly webhookDeliveries = this.counter(
-    "hcqs_webhook_deliveries_total",
-    "Outcomes of posting an event: delivered, to be retried, or failed for good",
-    "outcome",
-  );
-  readonly emailDeliveries = this.counter(
-    "hcqs_email_deliveries_total",
-    "Outcomes of e-mailing an event: delivered to the SMTP server, to be retried, or failed for good",
-    "outcome",
-  );
   readonly logLinesDropped = this.counter(
     "hcqs_log_lines_dropped_total",
     "Lines of the log or stdout that were dropped, because nobody read them or the disk was full",
@@ -59,7 +49,6 @@ export class Metrics {
   #counted: TrafficSnapshot | undefined;
 
   constructor() {
-    for (const outcome of ["delivered", "retry", "failed"]) this.webhookDeliveries.inc({ outcome }, 0);
     collectDefaultMetrics({ register: this.registry });
     for (const name of miscalledGauges) this.registry.removeSingleMetric(name);
     const { version } = JSON.parse(readFileSync(packageFile, "utf8"));

@@ -1,3 +1,4 @@
+import type { Channel } from "../shared/channels.ts";
 import { accountExists } from "./accounts.ts";
 import { Table } from "./connection.ts";
 
@@ -5,8 +6,6 @@ import { Table } from "./connection.ts";
 
 /** Orders an account's events. Events of several quotas may be made in the same millisecond. */
 const inOrder = "created_at, threshold, month, quota";
-
-export type Channel = "webhook" | "email";
 
 export interface StoredEvent {
   id: string;

@@ -17,7 +17,7 @@ import { StoredVersions } from "./versions.ts";
 export type { Account, NewAccount } from "./accounts.ts";
 export type { AdmittedAlone } from "./away.ts";
 export type { Position, Row } from "./directory.ts";
-export type { Channel, Delivery, StoredEvent } from "./events.ts";
+export type { Delivery, StoredEvent } from "./events.ts";
 export type { StoredKey } from "./keys.ts";
 export type { Changes } from "./progress.ts";
 export { type MovedRow, type MovedTable, readRows } from "./records.ts";

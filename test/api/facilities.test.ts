@@ -316,6 +316,16 @@ describe("lists of facilities", () => {
     );
   });
 
+  for (const place of ["state=NY", "city=City+in+NY", "ccn=000001,000002", "near=00501&within=60"])
+    test(`the 404 of a list with ${place} counts the facilities there, whatever their rows`, () => {
+      for (const rows of ["status=incomplete", "min_charge=999", "max_charge=0", "max_charge=0&status=all"])
+        assert.match(
+          refusal(versions, `/healthcare/facilities?procedure=5072&${place}&${rows}`).message,
+          /: facilities with another status or charge: 2$/,
+          rows,
+        );
+    });
+
   test("a list below a version path has only that version's facilities", () => {
     const older = snapshotAs("2023.1", [hospital("000009", "NY", 5, 5), hospital("000008", "NY", 5, 5)]);
     const both = versionsOf(...versions.images, imageWith(older, places));

@@ -7,6 +7,7 @@ import { readPlaces } from "../../datasets/places.ts";
 import { encodeSnapshot, stateCodes } from "../../engine/index.ts";
 import { apiErrors } from "../../server/api/errors.ts";
 import { allEndpoints, openapiDocument as openapiBytes } from "../../server/api/openapi.ts";
+import { withCors } from "../../server/serving/cors.ts";
 import { checkAnswer, checkValue, openapiDocument, operationsOf } from "../support/answers.ts";
 import { ask as askService, openService } from "../support/asking.ts";
 import { imageWith, versionsWith } from "../support/endpoint-oracle.ts";
@@ -22,12 +23,15 @@ const { service, key } = openService(
 );
 const operations = operationsOf(openapiDocument);
 
+const headersOf = ({ headers }: ReturnType<typeof askService>) =>
+  new Map(Array.from(headers, ([name, value]): [string, string] => [name.toLowerCase(), value]));
+
 /** Errors here lack a header that the listener adds. */
 function ask(target: string) {
   const [path, query] = target.split(/\?(.*)/s);
-  const { status, bytes, headers } = askService(service, key, path, () => query);
-  const lowered = new Map(Array.from(headers, ([name, value]) => [name.toLowerCase(), value]));
-  checkAnswer(openapiDocument, target, status, bytes, status < 400 ? lowered : undefined);
+  const answer = askService(service, key, path, () => query);
+  const { status, bytes } = answer;
+  checkAnswer(openapiDocument, target, status, bytes, status < 400 ? headersOf(answer) : undefined);
   return { status, json: () => JSON.parse(bytes.toString()) };
 }
 
@@ -137,7 +141,7 @@ test("the service returns the OpenAPI document", () => {
   assert.deepEqual(ask("/api/v1/openapi.json").json(), openapiDocument);
 });
 
-test("the documented paths equal those of the route table and the contract", () => {
+test("the documented paths equal those of the route table and of the requests here", () => {
   const routes = allEndpoints.flatMap(({ path, kind }) => [
     `/api/v1${path}`,
     ...(kind === "versioned" ? [`/api/v1/versions/{version}${path}`] : []),
@@ -188,6 +192,7 @@ const listOf = (value: string) => text(` *${value} *(, *${value} *)*`);
 const state = { ...text(aState), examples: stateCodes };
 const procedure = { type: "string", minLength: 1 };
 const dollars = { type: "number", minimum: 0, maximum: 21_474_836.47 };
+/** The promised parameters. They are repeated here, so that no change of a schema alone changes what is promised. */
 const expectedParameters: Record<string, Record<string, object>> = {
   "/healthcare/prices": { "procedure*": procedure, state, limit: limit(50) },
   "/search": {
@@ -267,7 +272,7 @@ const patterned: Record<string, { taken: string[]; refused: string[] }> = {
 for (const [path, { parameters }] of operations) {
   const plain = path.replace(/^\/api\/v1(\/versions\/\{version\})?/, "");
 
-  test(`the documented parameters of ${path} equal those of the contract and the endpoint's schema`, () => {
+  test(`the documented parameters of ${path} equal those that are expected here and those of the endpoint's schema`, () => {
     const inQuery = parameters.filter((parameter) => parameter.in === "query");
     const named = inQuery.map(({ name, required, schema }) => [`${name}${required ? "*" : ""}`, schema]);
     assert.deepEqual(Object.fromEntries(named), expectedParameters[plain] ?? {});
@@ -339,6 +344,27 @@ for (const [path, { parameters }] of operations) {
     }
   });
 
+  test(`a value for ${path} is refused without another parameter exactly if its description says so`, () => {
+    const url = new URL(found.get(path) ?? "", "http://x");
+    const inQuery = parameters.filter((parameter) => parameter.in === "query");
+    for (const { name, required } of inQuery) if (!required) url.searchParams.delete(name);
+    for (const { name, description, schema, example } of inQuery)
+      for (const value of Array.isArray(schema.enum) ? schema.enum : [example]) {
+        const said = [...description.matchAll(/([^.;]*)\bonly with `(\w+)`/gi)];
+        const ofValue = said.find(([, values]) => values.trim() === "" || values.includes(`\`${value}\``));
+        const asked = new URL(url);
+        asked.searchParams.set(name, String(value));
+        const answer = ask(`${asked.pathname}${asked.search}`);
+        const { param, message = "" } = answer.status === 400 ? answer.json().error : {};
+        const [, needed] = /is for requests with (\w+)/.exec(message) ?? [];
+        assert.deepEqual(
+          [param, needed],
+          ofValue ? [name, ofValue[2]] : [undefined, undefined],
+          asked.search,
+        );
+      }
+  });
+
   test(`an omitted parameter of ${path} has its documented default`, () => {
     const request = new URL(found.get(path) ?? "", "http://x");
     for (const { name, in: place, schema } of parameters) {
@@ -353,6 +379,22 @@ for (const [path, { parameters }] of operations) {
     }
   });
 }
+
+test("scripts of other sites can read exactly the documented headers that browsers would hide", () => {
+  // Browsers hide all others (Fetch standard, CORS-safelisted response-header name).
+  const shown = ["cache-control", "content-language", "content-length", "content-type", "expires"];
+  const documented = [...operations.values()].flatMap(({ responses }) =>
+    Object.values(responses).flatMap(({ headers }) => Object.keys(headers)),
+  );
+  const respond = withCors(() => ({ status: 200, head: "200 OK", body: undefined }), ["*"]);
+  const request = { getQuery: () => "", getHeader: () => "https://example.org", forEach: () => {} };
+  const { head } = respond(request, "/api/v1", "GET", false);
+  const [, exposed = ""] = /^Access-Control-Expose-Headers: (.*)$/m.exec(String(head)) ?? [];
+  assert.deepEqual(
+    exposed.split(", "),
+    [...new Set(documented)].filter((name) => !shown.includes(name.toLowerCase())).sort(),
+  );
+});
 
 test("every page of every list in every version matches the document", () => {
   const pages = new Map<string, number>();
@@ -390,14 +432,22 @@ test("the response check rejects undocumented statuses, errors, fields and heade
     [prices, 429, error("rate_limit_exceeded", { message: "x", ceiling: "early" }), /allowed values/],
   ] as const)
     assert.throws(check(path, status, value), fault);
-  const given = new Map([["content-type", "application/json"]]);
-  assert.throws(check(prices, 404, body, given), /no header X-RateLimit-Remaining/);
-  given.set("x-ratelimit-remaining", "1").set("x-ratelimit-reset", "soon");
-  assert.throws(check(prices, 404, body, given), /X-RateLimit-Reset: data must be integer/);
-  given.set("x-ratelimit-reset", "1");
-  assert.throws(check(prices, 404, body, given), /no header X-Request-Id/);
-  assert.doesNotThrow(check(prices, 404, body, given.set("x-request-id", "0123456789abcdef-0")));
-  assert.throws(check(prices, 404, body, given.set("x-powered-by", "x")), /undocumented header x-powered-by/);
+  const given = new Map([
+    ...headersOf(askService(service, key, "/api/v1/healthcare/prices", () => "procedure=9999")),
+    ["x-request-id", "0123456789abcdef-0"],
+  ]);
+  assert.doesNotThrow(check(prices, 404, body, given));
+  for (const [name, { required }] of Object.entries(
+    operations.get("/api/v1/healthcare/prices")?.responses[404].headers ?? {},
+  )) {
+    assert.ok(required, name);
+    const others = new Map([...given].filter(([other]) => other !== name.toLowerCase()));
+    assert.throws(check(prices, 404, body, others), new RegExp(`no header ${name}`));
+  }
+  const withHeader = (name: string, value: string) =>
+    check(prices, 404, body, new Map(given).set(name, value));
+  assert.throws(withHeader("x-ratelimit-reset", "soon"), /X-RateLimit-Reset: data must be integer/);
+  assert.throws(withHeader("x-powered-by", "x"), /undocumented header x-powered-by/);
   assert.throws(() => checkAnswer(openapiDocument, prices, 304, Buffer.from("{}")), /a body/);
   const anything = { type: "object", properties: { a: { type: "array", items: { type: "object" } } } };
   assert.throws(

@@ -244,7 +244,7 @@ test("the reset time for an invalid key is the end of the current month", () => 
 });
 
 const noHeaders: RequestHead = { getQuery: () => "", getHeader: () => "", forEach: () => {} };
-const head = (tag: string) => ({ tag, cacheControl: "no-cache", resetLines: "\r\nleft: " });
+const head = (tag: string) => ({ tag, cacheControl: "no-cache", lastLines: "\r\nleft: " });
 
 test("requests are counted by their hash, and another request with the same counter resets the count", () => {
   const asks = new AskCounter();

@@ -44,3 +44,16 @@ test("events list prints lines or JSON, and events retry makes a delivery due ag
   const { state, tries } = world.delivery(id);
   assert.deepEqual([state, tries], ["pending", 0]);
 });
+
+test("events retry refuses an account without an address, and accounts delete names the addresses", async (t) => {
+  const world = new World(t);
+  const account = world.account(1, "https://example.com/", "ann@example.com");
+  world.use(1);
+  const [{ id }] = world.store.events.list();
+  const [deleted] = await run(world.folder, ["accounts delete acme"]);
+  assert.match(deleted.stderr, /, its webhook, its e-mail address\. /);
+  world.operator.accounts.update({ ...account, webhook: null, webhook_secret: null, email: null });
+  const [{ code, stderr }] = await run(world.folder, [`events retry ${id}`]);
+  const expected = `event ${id} can't be sent: its account has no webhook and no e-mail address`;
+  assert.deepEqual([code, stderr.includes(expected)], [1, true], stderr);
+});

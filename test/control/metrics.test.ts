@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { after, test } from "node:test";
 import { generateKey } from "../../server/accounts/keys.ts";
+import { channels } from "../../server/shared/channels.ts";
 import { metricsText } from "../support/metrics-text.ts";
 import {
   call,
@@ -120,7 +121,11 @@ test("metrics show the version and the age of the state, and no label names an a
     const seconds = metrics.get(age);
     assert.ok(seconds !== undefined && seconds >= 0 && seconds < 3600, `${age} ${seconds}`);
   }
-  assert.equal(metrics.get("hcqs_webhook_oldest_pending_seconds"), 0);
+  for (const channel of channels) {
+    assert.equal(metrics.get(`hcqs_${channel}_oldest_pending_seconds`), 0);
+    for (const outcome of ["delivered", "retry", "failed"])
+      assert.equal(metrics.get(`hcqs_${channel}_deliveries_total{outcome="${outcome}"}`), 0);
+  }
   const labels = [...metrics.keys()]
     .filter((name) => name.startsWith("hcqs_"))
     .flatMap((name) => [...name.matchAll(/(\w+)="/g)].map(([, label]) => label));

@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { facilitySorts } from "../../engine/answers/facility-list.ts";
-import { attachImage, buildImage, facilityPage } from "../../engine/index.ts";
+import {
+  attachImage,
+  buildImage,
+  type FacilityFilter,
+  facilityPage,
+  listFacilities,
+} from "../../engine/index.ts";
 import { stateCodes } from "../../engine/snapshot/schema.ts";
 import { randomSnapshot } from "../support/fixtures.ts";
 
@@ -35,4 +41,28 @@ for (const seed of [1, 2, 3, 4])
             }
           }
     assert.ok(compared > 100, `${compared} rows compared`);
+  });
+
+/** A value of each condition, which leaves out rows of a procedure. The type asks for a value of a new condition. */
+const conditions: Required<Omit<FacilityFilter, "procedure" | "status">> = {
+  minCharge: 2 ** 30,
+  maxCharge: 0,
+  states: ["GU", "PR"],
+  city: "Nowhere",
+  ccns: ["QQQQQQ"],
+  near: { latitude: 0, longitude: 0, miles: 1 },
+};
+
+for (const [name, value] of Object.entries(conditions))
+  test(`a page and its summary leave out the rows that don't meet ${name}`, () => {
+    const image = attachImage(buildImage(randomSnapshot(1, { facilities: 60, procedures: 6, states: 2 })));
+    const rows = (filter: FacilityFilter) => {
+      const { length, summary } = facilityPage(image, filter, "charge", false, 0, 100);
+      const statistics = Object.values(summary()).filter((value) => value > 0);
+      return [length, statistics.length, listFacilities(image, filter, "charge").items.length];
+    };
+    for (const status of ["priced", "all"] as const) {
+      assert.ok(rows({ procedure: 0, status }).every((count) => count > 0));
+      assert.deepEqual(rows({ procedure: 0, status, [name]: value }), [0, 0, 0]);
+    }
   });

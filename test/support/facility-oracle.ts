@@ -199,7 +199,8 @@ export function randomPlaces(snapshot: Snapshot, random: Random): Places {
   };
 }
 
-function randomQuery(snapshot: Snapshot, places: Places, random: Random): Asked {
+/** Draws parameters of a request for a list of facilities. A test checks that each parameter is drawn. */
+export function randomQuery(snapshot: Snapshot, places: Places, random: Random): Asked {
   const { facilities, procedures, rows } = partsOf(snapshot.table);
   const asked: Asked = {};
   const sorts = ["name"];

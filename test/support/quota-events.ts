@@ -4,7 +4,7 @@ import { after, type TestContext } from "node:test";
 import pino from "pino";
 import { Limits } from "../../server/accounts/limits.ts";
 import { Accounts } from "../../server/accounts/sync.ts";
-import { Outbox } from "../../server/parts/notifications/outbox.ts";
+import { Outbox, triesCounter } from "../../server/parts/notifications/outbox.ts";
 import type { PostOptions } from "../../server/parts/notifications/post.ts";
 import { webhookSender } from "../../server/parts/notifications/webhooks.ts";
 import { Metrics } from "../../server/shared/metrics.ts";
@@ -59,6 +59,7 @@ export class World {
   readonly operator = Store.open(this.folder);
   readonly limits = new Limits();
   readonly metrics = new Metrics();
+  readonly posts = triesCounter(this.metrics, "webhook");
   accounts = new Accounts(this.store, now.getTime(), { ceilings: this.limits });
   webhooks = this.#newWebhooks();
   #steadyMs = 0;
@@ -104,7 +105,7 @@ export class World {
   }
 
   #newWebhooks(options: PostOptions = { allowLoopback: true }): Outbox {
-    return new Outbox(this.store, silent, webhookSender(this.store, this.metrics, options));
+    return new Outbox(this.store, silent, webhookSender(this.store, options), this.posts);
   }
 
   restart(options?: PostOptions): void {

@@ -3,6 +3,7 @@ import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_pr
 import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { after, test } from "node:test";
+import { channels } from "../../server/shared/channels.ts";
 import { Connections } from "../../server/shared/connections.ts";
 import { Metrics } from "../../server/shared/metrics.ts";
 import { Traffic } from "../../server/shared/traffic.ts";
@@ -131,20 +132,17 @@ test("promtool accepts all metrics, including those of several servers and every
     ...{ stateAge: () => 0, snapshotAge: () => 0 },
   });
   // Adds the metrics of parts, with the names and the help in their source files.
-  const sources = ["parts/postgres/control.ts", "parts/notifications/control.ts"];
+  const sources = ["postgres/control.ts", "notifications/control.ts", "notifications/outbox.ts"];
   for (const source of sources)
-    for (const [, kind, name, help] of readFileSync(join(monitoring, "..", source), "utf8").matchAll(
+    for (const [, kind, name, help] of readFileSync(join(monitoring, "../parts", source), "utf8").matchAll(
       /metrics\.(gauge|counter|histogram)\(\s*["`]([^"`]*)["`],\s*["`]([^"`]*)["`]/g,
     ))
-      if (kind === "counter") metrics.counter(name, help);
-      else if (kind === "histogram") metrics.histogram(name, help, [1]);
-      else
-        for (const channel of name.includes("$") ? ["webhook", "email"] : [""])
-          metrics.gauge(
-            name.replace(/\$\{channel\}/, channel),
-            help.replace(/\$\{channel\}/, channel),
-            () => 0,
-          );
+      for (const channel of name.includes("$") ? channels : [""]) {
+        const [ownName, ownHelp] = [name, help].map((text) => text.replace(/\$\{channel\}/, channel));
+        if (kind === "counter") metrics.counter(ownName, ownHelp);
+        else if (kind === "histogram") metrics.histogram(ownName, ownHelp, [1]);
+        else metrics.gauge(ownName, ownHelp, () => 0);
+      }
   const text = await metrics.text();
   for (const [, name] of readFileSync(join(monitoring, "../README.md"), "utf8").matchAll(/`(hcqs_\w+)[`{]/g))
     assert.match(text, new RegExp(`^# TYPE ${name} `, "m"));

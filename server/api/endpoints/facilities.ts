@@ -38,6 +38,21 @@ const maxCityCharacters = 100;
 const maxProcedureCharacters = 200;
 const defaultMiles = 50;
 
+/** Parameters and sort orders that require another parameter. */
+const needed = {
+  within: "near",
+  min_charge: "procedure",
+  max_charge: "procedure",
+  status: "procedure",
+  "sort=distance": "near",
+  "sort=charge": "procedure",
+  "sort=allowed": "procedure",
+  "sort=markup": "procedure",
+  "sort=services": "procedure",
+} as const;
+/** Ends the description of a parameter that requires another one. */
+const onlyWith = (name: keyof typeof needed) => `Only with \`${needed[name]}\`.`;
+
 const parameters = v.object({
   procedure: v.optional(
     v.pipe(
@@ -72,7 +87,7 @@ const parameters = v.object({
     v.pipe(
       wholeNumber(1, 500),
       v.description(
-        `Maximum distance from \`near\` in miles, 1 to 500; default ${defaultMiles}. Only with \`near\`.`,
+        `Maximum distance from \`near\` in miles, 1 to 500; default ${defaultMiles}. ${onlyWith("within")}`,
       ),
       v.examples([25]),
     ),
@@ -80,14 +95,14 @@ const parameters = v.object({
   min_charge: v.optional(
     v.pipe(
       dollars(maxCents / 100),
-      v.description("The lowest charge in dollars. Only with `procedure`."),
+      v.description(`The lowest charge in dollars. ${onlyWith("min_charge")}`),
       v.examples([1000]),
     ),
   ),
   max_charge: v.optional(
     v.pipe(
       dollars(maxCents / 100),
-      v.description("The highest charge in dollars. Only with `procedure`."),
+      v.description(`The highest charge in dollars. ${onlyWith("max_charge")}`),
       v.examples([20000]),
     ),
   ),
@@ -95,7 +110,7 @@ const parameters = v.object({
     v.pipe(
       v.picklist(statuses, `one of ${statuses.join(", ")}`),
       v.description(
-        "Only hospitals whose row has this status; default `priced`. Other rows have no amounts. Only with `procedure`.",
+        `Only hospitals whose row has this status; default \`priced\`. Other rows have no amounts. ${onlyWith("status")}`,
       ),
       v.examples(["all"]),
     ),
@@ -122,35 +137,18 @@ const parameters = v.object({
 });
 type Values = v.InferOutput<typeof parameters>;
 
-/** Parameters and sort orders that require another parameter. */
-const needed: Partial<Record<string, "procedure" | "near">> = {
-  within: "near",
-  min_charge: "procedure",
-  max_charge: "procedure",
-  status: "procedure",
-  distance: "near",
-  charge: "procedure",
-  allowed: "procedure",
-  markup: "procedure",
-  services: "procedure",
-};
-
 /**
  * Checks that a parameter or sort order comes with the parameter that it requires, and that the charges are a range.
  * @throws ApiError `invalid_parameter`
  */
 function checkTogether(values: Values): void {
+  const others: Partial<Record<string, "procedure" | "near">> = needed;
   for (const [name, value] of Object.entries(values)) {
-    const other = needed[name === "sort" ? values.sort : name];
+    const what = name === "sort" ? `sort=${value}` : name;
+    const other = others[what];
     if (value === undefined || other === undefined || values[other] !== undefined) continue;
-    const what = name === "sort" ? `sort=${values.sort}` : name;
-    throw new ApiError(
-      "invalid_parameter",
-      `${what} is for requests with ${other}: add ${other}, or omit it`,
-      {
-        param: name,
-      },
-    );
+    const message = `${what} is for requests with ${other}: add ${other}, or omit it`;
+    throw new ApiError("invalid_parameter", message, { param: name });
   }
   const { min_charge: least = 0, max_charge: most = Number.POSITIVE_INFINITY } = values;
   if (least > most)

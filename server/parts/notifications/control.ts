@@ -1,6 +1,7 @@
 import type { Core, RunningPart } from "../../part.ts";
+import { type Channel, channels } from "../../shared/channels.ts";
 import { emailSender } from "./emails.ts";
-import { Outbox } from "./outbox.ts";
+import { Outbox, type Sender, triesCounter } from "./outbox.ts";
 import { webhookSender } from "./webhooks.ts";
 
 /** Delivers quota events, by webhook and by e-mail. */
@@ -9,13 +10,12 @@ const deliverMs = 250;
 
 export async function startNotifications(core: Core): Promise<RunningPart> {
   const { settings, store, log, metrics, mailer, change } = core;
-  const senders = [
-    webhookSender(store, metrics, { allowLoopback: settings.WEBHOOK_ALLOW_LOOPBACK }),
-    emailSender(mailer, metrics),
-  ];
-  for (const sender of senders) {
-    const { channel } = sender;
-    const outbox = new Outbox(store, log, sender, change);
+  const senders: Record<Channel, Sender> = {
+    webhook: webhookSender(store, { allowLoopback: settings.WEBHOOK_ALLOW_LOOPBACK }),
+    email: emailSender(mailer),
+  };
+  for (const channel of channels) {
+    const outbox = new Outbox(store, log, senders[channel], triesCounter(metrics, channel), change);
     core.atEnd(() => outbox.stop());
     core.repeat(`delivering events by ${channel}`, deliverMs, async () => {
       if (core.delivers()) await outbox.deliverDue(new Date(), performance.now());

@@ -1,7 +1,6 @@
 import { payloadOf } from "../../accounts/quota-events.ts";
 import { type Email, UnknownRecipient } from "../../shared/email.ts";
 import type { Mailer } from "../../shared/mail.ts";
-import type { Metrics } from "../../shared/metrics.ts";
 import type { StoredEvent } from "../../store/store.ts";
 import type { Sender } from "./outbox.ts";
 
@@ -24,13 +23,12 @@ function emailOf({ id, threshold, payload: text }: StoredEvent, to: string): Ema
 }
 
 /** Makes the sender of e-mails. Without a mailer, every delivery fails at once. */
-export function emailSender(mailer: Mailer | undefined, metrics: Metrics): Sender {
+export function emailSender(mailer: Mailer | undefined): Sender {
   return {
     channel: "email",
     // Aborting a try to free a slot wouldn't help, because all e-mails go to the same server.
     maxUnderWay: 20,
     minTryMs: Number.POSITIVE_INFINITY,
-    tries: metrics.emailDeliveries,
     async send(event, account, _now, signal) {
       const to = account?.email ?? null;
       if (to === null) return { kind: "impossible", answer: "no e-mail address" };

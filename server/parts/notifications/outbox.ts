@@ -1,7 +1,9 @@
 import type { Logger } from "pino";
 import type { Counter } from "prom-client";
 import { reasonOf } from "../../../engine/query.ts";
-import type { Account, Channel, Delivery, Store, StoredEvent } from "../../store/store.ts";
+import type { Channel } from "../../shared/channels.ts";
+import type { Metrics } from "../../shared/metrics.ts";
+import type { Account, Delivery, Store, StoredEvent } from "../../store/store.ts";
 
 /**
  * Delivers events by a channel, at least once and with backoff. Each event waits for the earlier events of its account,
@@ -45,7 +47,6 @@ export interface Sender {
   readonly maxUnderWay: number;
   /** Milliseconds that a try gets before it may be aborted. */
   readonly minTryMs: number;
-  readonly tries: Counter<"outcome">;
   /** Tries once to send an event. If this throws, the outbox tries again later. @param signal aborts the try */
   send(
     event: StoredEvent,
@@ -53,6 +54,19 @@ export interface Sender {
     now: Date,
     signal: AbortSignal,
   ): Outcome | Promise<Outcome>;
+}
+
+const outcomes = ["delivered", "retry", "failed"] as const;
+
+/** Makes the counter of a channel's tries. It starts with zeros, so that the first failure is an increase to alerts. */
+export function triesCounter(metrics: Metrics, channel: Channel): Counter<"outcome"> {
+  const tries = metrics.counter(
+    `hcqs_${channel}_deliveries_total`,
+    `Outcomes of tries to send an event by ${channel}: delivered, to be retried, or failed for good`,
+    "outcome",
+  );
+  for (const outcome of outcomes) tries.inc({ outcome }, 0);
+  return tries;
 }
 
 type Due = StoredEvent & Delivery;
@@ -68,6 +82,7 @@ export class Outbox {
   readonly #store: Store;
   readonly #log: Logger;
   readonly #sender: Sender;
+  readonly #tries: Counter<"outcome">;
   /** Tries in flight by event id, longest running first. */
   readonly #underWay = new Map<string, Try>();
   /** Functions that store results which couldn't be stored, by event id. They run before any new delivery. */
@@ -79,17 +94,19 @@ export class Outbox {
   #isStopped = false;
   #oldestPending: number | undefined;
 
-  /** @param write runs a function that stores a result in a transaction */
+  /** @param tries made by `triesCounter` @param write runs a function that stores a result in a transaction */
   constructor(
     store: Store,
     log: Logger,
     sender: Sender,
+    tries: Counter<"outcome">,
     write = async (work: () => void): Promise<void> => store.atomically(work),
   ) {
     this.#write = write;
     this.#store = store;
     this.#log = log;
     this.#sender = sender;
+    this.#tries = tries;
   }
 
   /** Starts the due deliveries that find a slot. Resolves when the started deliveries are finished. */
@@ -174,7 +191,8 @@ export class Outbox {
     const delivery = this.#after(event, outcome, startedMs);
     const { id, channel, state, tries, last_answer } = delivery;
     this.#log.info({ event: id, channel, state, tries, answer: last_answer }, "event delivery");
-    this.#sender.tries.inc({ outcome: state === "pending" ? "retry" : state });
+    const counted: (typeof outcomes)[number] = state === "pending" ? "retry" : state;
+    this.#tries.inc({ outcome: counted });
     const record = () => {
       // The account may have been deleted during the try.
       if (this.#store.events.byId(id) === undefined) return;

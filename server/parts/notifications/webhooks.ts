@@ -1,5 +1,4 @@
 import { Webhook } from "standardwebhooks";
-import type { Metrics } from "../../shared/metrics.ts";
 import type { Account, Store, StoredEvent } from "../../store/store.ts";
 import type { Sender } from "./outbox.ts";
 import { type PostOptions, post } from "./post.ts";
@@ -33,12 +32,11 @@ const noWebhook = {
 } as const;
 
 /** Makes the sender of posts to accounts' webhooks. Status 410 removes the account's webhook. */
-export function webhookSender(store: Store, metrics: Metrics, options: PostOptions): Sender {
+export function webhookSender(store: Store, options: PostOptions): Sender {
   return {
     channel: "webhook",
     maxUnderWay: 200,
     minTryMs: 500,
-    tries: metrics.webhookDeliveries,
     async send(event, account, now, signal) {
       const url = account?.webhook ?? null;
       const secrets = account === undefined ? [] : secretsOf(account, now);

@@ -4,6 +4,7 @@ import { DatabaseError } from "pg";
 import { reasonOf } from "../../../engine/query.ts";
 import { PermitTable, permitLifeMs } from "../../accounts/permit-table.ts";
 import type { PartContext, SharedState } from "../../part.ts";
+import { channels } from "../../shared/channels.ts";
 import type { Metrics } from "../../shared/metrics.ts";
 import { monthOf } from "../../shared/months.ts";
 import { steadyClock } from "../../shared/runtime.ts";
@@ -281,9 +282,7 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
       });
       repeat("taking turns to deliver events", turnMs, async () => {
         const isDue = () =>
-          (["webhook", "email"] as const).some(
-            (channel) => store.events.due(channel, new Date(), [], 1).length > 0,
-          );
+          channels.some((channel) => store.events.due(channel, new Date(), [], 1).length > 0);
         if (alone !== undefined || !isDue()) return;
         await unlessAway(async () => {
           const sentMs = performance.now();

@@ -9,7 +9,6 @@ import { type TestContext, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { promisify } from "node:util";
 import { webhookSender } from "../../../server/parts/notifications/webhooks.ts";
-import { Metrics } from "../../../server/shared/metrics.ts";
 import { Store } from "../../../server/store/store.ts";
 import { listening, maxWaitMs, until } from "../../support/connection.ts";
 import { answersOf, later, now, Receiver, World } from "../../support/quota-events.ts";
@@ -17,7 +16,7 @@ import { keepingStripped } from "../../support/server.ts";
 
 /** Tests faulty receivers. Every try has to end, and no try for another account may wait long. */
 
-const { maxUnderWay: maxTriesUnderWay, minTryMs } = webhookSender(Store.inMemory(), new Metrics(), {
+const { maxUnderWay: maxTriesUnderWay, minTryMs } = webhookSender(Store.inMemory(), {
   allowLoopback: true,
 });
 const maxRetriesUnderWay = maxTriesUnderWay / 2;

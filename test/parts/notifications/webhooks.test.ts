@@ -248,7 +248,7 @@ for (const answer of [200, 204, 299, 301, 302, 307, 400, 404, 429, 503, 410]) {
       { state: expected, tries: 1, answer: `${answer}`, next: 0 },
     );
     const outcome = expected === "pending" ? "retry" : expected;
-    const { values } = await world.metrics.webhookDeliveries.get();
+    const { values } = await world.posts.get();
     assert.deepEqual(
       values.filter(({ value }) => value > 0),
       [{ labels: { outcome }, value: 1 }],
