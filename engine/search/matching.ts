@@ -3,12 +3,12 @@ import { type Image, textAt } from "../image/image.ts";
 import { isZip } from "../image/places.ts";
 import { withPrefix } from "../sorted.ts";
 import { groupOfCode, isHcpcsCode } from "./codes.ts";
-import { beyondField, cityField, fieldBits, fieldMask, stateField } from "./fields.ts";
+import { beyondField, cityField, fieldBits, fieldMask, nameField, stateField } from "./fields.ts";
 import { facilitiesOfNickname } from "./nicknames.ts";
 import { absentWords } from "./procedure-terms.ts";
 import { meanings, otherMeanings, otherNumbers, stateWords } from "./text.ts";
 import { countOf, documentsOf, findWord, isInFields, type SearchIndex } from "./text-index.ts";
-import { allowedTypos, forEachClose, medicalEnding } from "./typos.ts";
+import { allowedTypos, forEachClose, medicalEnding, soundOf } from "./typos.ts";
 import { directions } from "./vocabulary.ts";
 
 /** Levels of a match, from none to best. */
@@ -143,6 +143,23 @@ export function matchTypos(
     matches.push((close << levelBits) | (typos === 1 ? oneTypo : twoTypos));
   });
 }
+
+/** Adds the words of names and cities that sound like a word to the term's matches. */
+export function matchSound(index: SearchIndex, { matches }: Term, word: string): void {
+  const letters = [...word].length;
+  const sound = soundOf(word);
+  if (letters < soundLetters || !/^[a-z]+$/.test(word)) return;
+  forEachClose(index, word, letters, mostTyposOfSound, (close, typos) => {
+    const other = textAt(index.words, close);
+    const isLike = other[0] === word[0] && soundOf(other) === sound && (sound.length > 2 || typos === 1);
+    if (isLike && typos > 0 && isInFields(index, close, (1 << nameField) | (1 << cityField)))
+      matches.push((close << levelBits) | oneTypo);
+  });
+}
+
+/** Fewer letters may sound like anything. */
+const soundLetters = 4;
+const mostTyposOfSound = 3;
 
 /**
  * After the stem's first letter, one letter may be missing or added (masectomy), or be another vowel (histerectomy).
