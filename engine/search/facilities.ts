@@ -287,9 +287,9 @@ function withInitials(index: SearchIndex, terms: readonly Term[], isWanted: Want
 
 /**
  * Reads a word as another word that sounds alike, if the other words match and one of them matches the place. The
- * hospital is found only if it is the only one.
+ * hospital is found only if it is the only one, and hospitals of a city if all words name their place.
  */
-function spelledBySound(index: SearchIndex, terms: readonly Term[], isWanted: Wanted): Matches {
+function spelledBySound(index: SearchIndex, terms: readonly Term[], isWanted: Wanted, image: Image): Matches {
   const needed = terms.filter(({ isNeeded }) => isNeeded);
   for (const term of needed) {
     if (needed.length < 2 || isOfProcedures(term.word) || seldomMeantWords.has(term.word)) continue;
@@ -299,10 +299,18 @@ function spelledBySound(index: SearchIndex, terms: readonly Term[], isWanted: Wa
     const read = terms.map((other) => (other === term ? heard : other));
     const found = find(index, read, isWanted);
     const isPlace = (other: Term) => other !== term && isThere(index, other, found.documents[0]);
-    if (found.total === 1 && needed.some(isPlace)) return sure(found);
+    const cities = new Set(Array.from(found.documents, (facility) => cityOf(image, facility)));
+    if (cities.size !== 1 || !needed.some(isPlace)) continue;
+    const isCity = needed.every((other) =>
+      isThere(index, other === term ? heard : other, found.documents[0]),
+    );
+    if (found.total === 1 || isCity) return sure(found);
   }
   return nothing;
 }
+
+const cityOf = (image: Image, facility: number) =>
+  `${textAt(image.city, facility)}, ${textAt(image.state, facility)}`;
 
 /** Fewer letters may be anything with two typos. */
 const closeLetters = 6;

@@ -1,5 +1,5 @@
 import { findFacility } from "../answers/facilities.ts";
-import { type Image, textAt } from "../image/image.ts";
+import { bytesAt, type Image, textAt } from "../image/image.ts";
 import { isZip } from "../image/places.ts";
 import { withPrefix } from "../sorted.ts";
 import { groupOfCode, isHcpcsCode } from "./codes.ts";
@@ -8,7 +8,7 @@ import { facilitiesOfNickname } from "./nicknames.ts";
 import { absentWords } from "./procedure-terms.ts";
 import { meanings, otherMeanings, otherNumbers, stateWords } from "./text.ts";
 import { countOf, documentsOf, findWord, isInFields, type SearchIndex } from "./text-index.ts";
-import { allowedTypos, forEachClose, medicalEnding, soundOf } from "./typos.ts";
+import { allowedTypos, codePoints, forEachClose, medicalEnding, soundOf, typosBetween } from "./typos.ts";
 import { directions } from "./vocabulary.ts";
 
 /** Levels of a match, from none to best. */
@@ -146,20 +146,32 @@ export function matchTypos(
 
 /** Adds the words of names and cities that sound like a word to the term's matches. */
 export function matchSound(index: SearchIndex, { matches }: Term, word: string): void {
-  const letters = [...word].length;
+  if (word.length < soundLetters || !/^[a-z]+$/.test(word)) return;
   const sound = soundOf(word);
-  if (letters < soundLetters || !/^[a-z]+$/.test(word)) return;
-  forEachClose(index, word, letters, mostTyposOfSound, (close, typos) => {
-    const other = textAt(index.words, close);
-    const isLike = other[0] === word[0] && soundOf(other) === sound && (sound.length > 2 || typos === 1);
-    if (isLike && typos > 0 && isInFields(index, close, (1 << nameField) | (1 << cityField)))
+  const typed = codePoints(Buffer.from(word));
+  for (const close of wordsBySound(index).get(sound) ?? []) {
+    const typos = typosBetween(typed, codePoints(bytesAt(index.words, close)), mostTyposOfSound);
+    if (typos > 0 && typos <= (sound.length > 2 ? mostTyposOfSound : 1))
       matches.push((close << levelBits) | oneTypo);
-  });
+  }
 }
 
 /** Fewer letters may sound like anything. */
 const soundLetters = 4;
 const mostTyposOfSound = 3;
+
+const sounds = new WeakMap<SearchIndex, Map<string, number[]>>();
+
+/** The words of names and cities by their sound. A thread makes this for its first search that needs it. */
+function wordsBySound(index: SearchIndex): Map<string, number[]> {
+  const known = sounds.get(index);
+  if (known !== undefined) return known;
+  const named = (1 << nameField) | (1 << cityField);
+  const words = [...index.fields.keys()].filter((word) => (index.fields[word] & named) !== 0);
+  const bySound = Map.groupBy(words, (word) => soundOf(textAt(index.words, word)));
+  sounds.set(index, bySound);
+  return bySound;
+}
 
 /**
  * After the stem's first letter, one letter may be missing or added (masectomy), or be another vowel (histerectomy).

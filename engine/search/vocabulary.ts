@@ -187,12 +187,19 @@ export const institutions: readonly (readonly [name: string, otherName: string])
   ["wvu", "west virginia university"],
 ];
 
-/** The data set has no or few hospitals of these kinds, for the given reason. */
-export const absentHospitals: readonly (readonly [words: ReadonlySet<string>, reason: string])[] = [
+/**
+ * The data set has no or few hospitals of these kinds, for the given reason. The hint is for searches that name no city
+ * outside Virginia.
+ */
+export const absentHospitals: readonly (readonly [
+  words: ReadonlySet<string>,
+  reason: string,
+  hint?: string,
+])[] = [
   [
     setOf("va vamc vha veteran veterans"),
-    "hospitals of Veterans Affairs (VA) are not in this data set, because Medicare doesn't pay them under the OPPS; " +
-      "for hospitals in Virginia add a name or a city, or `state=VA`",
+    "hospitals of Veterans Affairs (VA) are not in this data set, because Medicare doesn't pay them under the OPPS",
+    "; for hospitals in Virginia add a name or a city, or `state=VA`",
   ],
   [
     setOf("maryland baltimore annapolis hopkins"),

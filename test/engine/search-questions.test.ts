@@ -310,6 +310,8 @@ test("a saint's Spanish name, initials in a city, and a name as it sounds find t
     ["hospital San José en Phoenix", "25"],
     ["CMC manchester nh", "27"],
     ["McCloud Regional Florence SC", "28"],
+    ["lareddo texas", "15"],
+    ["manchistar new hampshire", "27"],
   ]) {
     const [top] = find(image, query, "facility");
     assert.equal(top?.code, `0100${ccn}`, query);
