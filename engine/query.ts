@@ -40,7 +40,7 @@ export { detailsOf, dollarsOf, summaryOf } from "./image/statistics-fields.ts";
 export { type City, citiesNamed } from "./search/cities.ts";
 export { groupOfCode, hcpcsCodeIn, procedureIncluding } from "./search/codes.ts";
 export { type Matches, sureScore } from "./search/find.ts";
-export { absentHospital, explainNoMatch } from "./search/no-match.ts";
+export { absentHospital, emptyStateIn, explainNoMatch, isSentence } from "./search/no-match.ts";
 export { otherCodeIn } from "./search/other-codes.ts";
 export type { Absent } from "./search/procedure-words.ts";
 export { regionAsked } from "./search/regions.ts";

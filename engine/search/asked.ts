@@ -1,13 +1,14 @@
 import type { Image } from "../image/image.ts";
 import { groupOfCode, isHcpcsCode } from "./codes.ts";
 import { nameField } from "./fields.ts";
+import { withoutKindOfPlace } from "./listed-places.ts";
 import { levelOrVertebra, withLevels } from "./numbered-levels.ts";
 import { type Place, placeIn } from "./places.ts";
-import { procedureMeaning } from "./procedure-words.ts";
+import { procedureMeaning, sentenceWords } from "./procedure-words.ts";
 import { inEnglish, withoutSmallWords } from "./spanish.ts";
 import { meaningOf, splitWords } from "./text.ts";
 import { type DocumentKind, findWord, indexOf, isInFields } from "./text-index.ts";
-import { fillerWords, genericWords, sentenceWords, wordsBeforeSelf } from "./vocabulary.ts";
+import { fillerWords, genericWords, wordsBeforeSelf } from "./vocabulary.ts";
 
 /** Reads what a search asks for: its words in English, a place in a search for procedures, and codes set aside. */
 export interface Asked {
@@ -20,13 +21,15 @@ export interface Asked {
 
 export function read(image: Image, kind: DocumentKind, text: string): Asked {
   const index = indexOf(image, kind);
+  const said = text.replace(contraction, "$1");
   const split = splitWords(
-    kind === "facility" ? withoutAddress(joinedCcn(text)) : text.replace(age, " ").replace(vertebrae, "$1"),
+    kind === "facility" ? withoutAddress(joinedCcn(said)) : said.replace(age, " ").replace(vertebrae, "$1"),
   );
   // A single word may be the beginning of a name, such as clinica of clinical.
   const isName = (word: string) => kind === "facility" && (split.length === 1 || findWord(index, word) >= 0);
-  const english = inEnglish(kind, split, isName);
-  const isSpanish = english.some((word, i) => word !== split[i]);
+  const translated = inEnglish(kind, split, isName);
+  const isSpanish = translated.some((word, i) => word !== split[i]);
+  const english = withoutKindOfPlace(indexOf(image, "facility"), translated);
   const plain = (words: readonly string[]) => (isSpanish ? withoutSmallWords(kind, words) : words);
   if (kind === "facility")
     return { words: saintsMeant(withoutSelf(plain(english))), place: null, ignored: [] };
@@ -68,6 +71,10 @@ function levelsMeant(image: Image, words: readonly string[]): readonly string[] 
   if (others.length === 0 || !others.every(isOfName)) return words;
   return words.map((word) => word.replace(levelOrVertebra, "level$1"));
 }
+
+/** A verb that is joined to the word before it: I'm, they've, what's. */
+const contraction =
+  /\b(i|you|he|she|it|we|they|who|what|where|when|how|there|here|that)['’‘`´](?:m|s|d|re|ve|ll)(?!\p{L})/giu;
 
 /** The age of a patient, which isn't a significant number. */
 const age = /\b\d{1,3}[\s-]?(?:(?:years?|yrs?|months?|weeks?|days?)[\s-]old|yo|y\/o)\b/giu;

@@ -2,7 +2,7 @@ import { type Image, textAt } from "../image/image.ts";
 import type { Point } from "../image/places.ts";
 import { withPrefix } from "../sorted.ts";
 import { cityField } from "./fields.ts";
-import { facilitiesIn, facilitiesOfNickname, stateOf } from "./nicknames.ts";
+import { citiesOfNickname, facilitiesIn, facilitiesOfNickname, stateOf } from "./nicknames.ts";
 import { cityWord, meaningOf, splitWords } from "./text.ts";
 import { documentsOf, findWord, hasToken, indexOf } from "./text-index.ts";
 
@@ -42,7 +42,7 @@ export interface City extends Point {
 
 /**
  * Finds the cities that a text names among the cities of the table of places, one for each state, ordered by state. The
- * state's code or name may follow: `Boston, MA`, `saint louis missouri`. O(log cities).
+ * state's code or name may follow: `Boston, MA`, `saint louis missouri`. A nickname, such as NYC, means its first city. O(log cities).
  */
 export function citiesNamed(image: Image, text: string): City[] {
   const words = splitWords(text);
@@ -53,7 +53,9 @@ export function citiesNamed(image: Image, text: string): City[] {
     const there = citiesWithName(image, words.slice(0, end)).filter((city) => city.state === state);
     if (there.length > 0) return there;
   }
-  return [];
+  return citiesOfNickname(words.join("")).flatMap(({ city, state }) =>
+    citiesWithName(image, [city]).filter((other) => other.state === state),
+  );
 }
 
 function citiesWithName(image: Image, words: readonly string[]): City[] {

@@ -1,8 +1,9 @@
 import { describedField, fieldBits, fieldMask, termStart } from "./fields.ts";
 import { levelsOf } from "./levels.ts";
 import { exact, levelBits, levelMask, none, type Term } from "./matching.ts";
+import { sentenceWords } from "./procedure-words.ts";
 import { countOf, findWord, type SearchIndex } from "./text-index.ts";
-import { fillerWords, sentenceWords } from "./vocabulary.ts";
+import { fillerWords } from "./vocabulary.ts";
 
 /** Lowers the weight of a generic word, such as removal, in the likeness to a term. */
 const genericWeight = 0.3;

@@ -1,14 +1,14 @@
 import { findFacility } from "../answers/facilities.ts";
-import { type Image, textAt } from "../image/image.ts";
+import { bytesAt, type Image, textAt } from "../image/image.ts";
 import { isZip } from "../image/places.ts";
 import { withPrefix } from "../sorted.ts";
 import { groupOfCode, isHcpcsCode } from "./codes.ts";
-import { beyondField, cityField, fieldBits, fieldMask, stateField } from "./fields.ts";
+import { beyondField, cityField, fieldBits, fieldMask, nameField, stateField } from "./fields.ts";
 import { facilitiesOfNickname } from "./nicknames.ts";
 import { absentWords } from "./procedure-terms.ts";
 import { meanings, otherMeanings, otherNumbers, stateWords } from "./text.ts";
 import { countOf, documentsOf, findWord, isInFields, type SearchIndex } from "./text-index.ts";
-import { allowedTypos, forEachClose, medicalEnding } from "./typos.ts";
+import { allowedTypos, codePoints, forEachClose, medicalEnding, soundOf, typosBetween } from "./typos.ts";
 import { directions } from "./vocabulary.ts";
 
 /** Levels of a match, from none to best. */
@@ -142,6 +142,35 @@ export function matchTypos(
     if (kind === "facility" && index.fields[close] === 1 << beyondField) return;
     matches.push((close << levelBits) | (typos === 1 ? oneTypo : twoTypos));
   });
+}
+
+/** Adds the words of names and cities that sound like a word to the term's matches. */
+export function matchSound(index: SearchIndex, { matches }: Term, word: string): void {
+  if (word.length < soundLetters || !/^[a-z]+$/.test(word)) return;
+  const sound = soundOf(word);
+  const typed = codePoints(Buffer.from(word));
+  for (const close of wordsBySound(index).get(sound) ?? []) {
+    const typos = typosBetween(typed, codePoints(bytesAt(index.words, close)), mostTyposOfSound);
+    if (typos > 0 && typos <= (sound.length > 2 ? mostTyposOfSound : 1))
+      matches.push((close << levelBits) | oneTypo);
+  }
+}
+
+/** Fewer letters may sound like anything. */
+const soundLetters = 4;
+const mostTyposOfSound = 3;
+
+const sounds = new WeakMap<SearchIndex, Map<string, number[]>>();
+
+/** The words of names and cities by their sound. A thread makes this for its first search that needs it. */
+function wordsBySound(index: SearchIndex): Map<string, number[]> {
+  const known = sounds.get(index);
+  if (known !== undefined) return known;
+  const named = (1 << nameField) | (1 << cityField);
+  const words = [...index.fields.keys()].filter((word) => (index.fields[word] & named) !== 0);
+  const bySound = Map.groupBy(words, (word) => soundOf(textAt(index.words, word)));
+  sounds.set(index, bySound);
+  return bySound;
 }
 
 /**

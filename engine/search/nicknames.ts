@@ -35,6 +35,14 @@ export const otherStateNames: ReadonlyMap<string, string> = new Map(
   }),
 );
 
+/** Returns the first city in each state that a nickname stands for, as one word, with its state's code in capitals. */
+export function citiesOfNickname(nickname: string): { city: string; state: string }[] {
+  return (cities.get(nickname) ?? []).map(({ state, names }) => ({
+    city: names[0],
+    state: state.toUpperCase(),
+  }));
+}
+
 /** Returns the facilities in the cities that a nickname stands for. @param nickname as one word, such as `longisland` */
 export function facilitiesOfNickname(index: SearchIndex, nickname: string): number[] {
   return (cities.get(nickname) ?? []).flatMap(({ state, names }) =>

@@ -1,12 +1,15 @@
 import { type Image, textAt } from "../image/image.ts";
+import { stateNames } from "../snapshot/schema.ts";
 import { read } from "./asked.ts";
+import { facilitiesInCityOf } from "./cities.ts";
 import { find, type Matches, pricedIn } from "./find.ts";
 import { documentsWith, hasState, type Term } from "./matching.ts";
+import { stateOf } from "./nicknames.ts";
 import { termsOf } from "./terms.ts";
-import { splitWords } from "./text.ts";
+import { meaningOf, splitWords } from "./text.ts";
 import { type DocumentKind, indexOf, type SearchIndex } from "./text-index.ts";
 import { allowedTypos, forEachClose } from "./typos.ts";
-import { absentHospitals } from "./vocabulary.ts";
+import { absentHospitals, fillerWords, genericWords, questionWords, seldomMeantWords } from "./vocabulary.ts";
 
 interface NoMatch {
   /** The word that prevents a match; undefined if no word of the text says what to look for. */
@@ -69,6 +72,32 @@ export function explainNoMatch(image: Image, kind: DocumentKind, text: string): 
   return { word, isUnknown: false, near: nearest === undefined ? [] : namesOf(nearest) };
 }
 
+/** The state or territory that a text names and that has no facility here, as `Guam (GU)`; undefined if there is none. */
+export function emptyStateIn(image: Image, text: string): string | undefined {
+  const index = indexOf(image, "facility");
+  const words = splitWords(text);
+  for (let length = mostStateWords; length > 0; length--)
+    for (let start = 0; start + length <= words.length; start++) {
+      const word = words.slice(start, start + length).join("");
+      const code = stateOf(word);
+      // A code may also be a word, such as "as", unless it is at the end.
+      if (code === undefined || (word.length === 2 && (start === 0 || start + length < words.length)))
+        continue;
+      return hasState(index, code.toLowerCase()) ? undefined : `${stateNames[code]} (${code})`;
+    }
+  return undefined;
+}
+
+const mostStateWords = 4;
+
+/** Whether a text is a sentence, so that a hospital's name and city alone may find what its other words hide. */
+export function isSentence(text: string): boolean {
+  const aside = splitWords(text).filter((word) => questionWords.has(word) || seldomMeantWords.has(word));
+  return aside.length >= wordsOfSentence;
+}
+
+const wordsOfSentence = 3;
+
 /**
  * Returns the reason why the data set has no or few hospitals of the kind that a text asks for, or undefined if no
  * reason is known.
@@ -77,8 +106,25 @@ export function absentHospital(image: Image, text: string): string | undefined {
   const words = splitWords(text);
   const found = absentHospitals.find(([ofKind]) => words.some((word) => ofKind.has(word)));
   if (found === undefined) return undefined;
-  const [kinds, reason] = found;
+  const [kinds, reason, hint] = found;
+  if (hint !== undefined)
+    return isOnlyIn(
+      image,
+      words.filter((word) => !kinds.has(word)),
+      "VA",
+    )
+      ? reason + hint
+      : reason;
   return kinds.has("maryland") && hasState(indexOf(image, "facility"), "maryland") ? undefined : reason;
+}
+
+/** Whether words name no city, or one that is also in a state. */
+function isOnlyIn(image: Image, words: readonly string[], state: string): boolean {
+  const meant = words.filter(
+    (word) => !(fillerWords.has(word) || genericWords.facility.has(meaningOf(word))),
+  );
+  const there = facilitiesInCityOf(image, meant);
+  return meant.length === 0 || [...there].some((facility) => textAt(image.state, facility) === state);
 }
 
 function nameOf(image: Image, kind: DocumentKind, document: number): string {

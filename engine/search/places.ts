@@ -4,10 +4,10 @@ import { facilitiesInCityOf } from "./cities.ts";
 import { groupOfCode } from "./codes.ts";
 import { stateOf } from "./nicknames.ts";
 import { absentWords } from "./procedure-terms.ts";
-import { asideWords, procedureMeaning } from "./procedure-words.ts";
+import { asideWords, procedureMeaning, sentenceWords } from "./procedure-words.ts";
 import { findWord, indexOf } from "./text-index.ts";
 import { allowedTypos, forEachClose, oneTypoLetters } from "./typos.ts";
-import { fillerWords, genericWords, sentenceWords } from "./vocabulary.ts";
+import { fillerWords, genericWords } from "./vocabulary.ts";
 
 /** Finds the place in a search for procedures: `knee replacement in Houston`, `hernia repair Chicago IL`. */
 

@@ -7,11 +7,12 @@ import {
   bodyParts,
   plainWordsOf,
   procedureMeaning,
+  sentenceWords,
   wordForms,
 } from "./procedure-words.ts";
 import { procedureWords } from "./text.ts";
 import { medicalEnding } from "./typos.ts";
-import { fillerWords, sentenceWords } from "./vocabulary.ts";
+import { fillerWords, genericWords } from "./vocabulary.ts";
 
 interface ProcedureTerm {
   text: string;
@@ -29,6 +30,21 @@ export const absentWords: ReadonlySet<string> = new Set(absentTerms.filter((term
 export function isMedical(word: string): boolean {
   return absentWords.has(word) || wordForms.has(word) || medicalEnding.test(word);
 }
+
+/** Whether a word says something about procedures by itself: cataract, replacement, knee. */
+export function isOfProcedures(word: string): boolean {
+  const meant = procedureMeaning(word);
+  return isMedical(word) || genericWords.procedure.has(meant) || meanings.has(meant) || wholeTerms.has(meant);
+}
+
+/** Words that are a whole term for a group's procedure. */
+const wholeTerms: ReadonlySet<string> = new Set(
+  Object.values(plainWordsOf)
+    .flatMap(({ terms }) => terms)
+    .filter((term) => !term.includes(" "))
+    .map(procedureMeaning),
+);
+const meanings: ReadonlySet<string> = new Set([...wordForms].map(procedureMeaning));
 
 const significantWords = (text: string) => procedureWords(text).filter((word) => !fillerWords.has(word));
 

@@ -1,11 +1,13 @@
 import { linesOf, paragraphsOf } from "./data.ts";
+import { questionWords, setOf } from "./vocabulary.ts";
 
 /** The words that people use for procedures. The terms are in `data/`. */
 
 /** Words that ask for something that no group includes. If the text names a procedure too, these words say nothing. */
 const asides = `
 anesthesia, burn, diabetes, diabetic, pregnant, pregnancy, hypertension, asthma, copd, concussion, dementia, anxiety, cough, cold,
-fever, smoking, alcohol, cpap, oxygen, shot, pap, insulin, baby, newborn, rehab, dentist
+fever, smoking, alcohol, cpap, oxygen, shot, pap, insulin, baby, newborn, rehab, dentist,
+insurance, insured, copay, deductible, parking, money
 `;
 
 /** Words that, together with only a part of the body, ask for a drug, a visit or an ailment, and for no procedure. */
@@ -104,3 +106,26 @@ function singularOf(word: string): string {
   if (word.endsWith("ies")) return `${word.slice(0, -3)}y`;
   return word.slice(0, /(ch|sh|ss|x)es$/.test(word) ? -2 : -1);
 }
+
+const wordsOfTerms = new Set(
+  [...Object.values(plainWordsOf).flatMap(({ terms }) => terms), ...allAbsentTerms.map(({ text }) => text)]
+    .flatMap((term) => term.split(" "))
+    .map(procedureMeaning),
+);
+
+/** Words of questions and sentences that no search for procedures needs. */
+export const sentenceWords: ReadonlySet<string> = new Set([
+  ...setOf(
+    "i me my your his her we you it its this that is are was be am do does did how much many what which who where " +
+      "when why can could should will would get getting got gets have having had has need needs needed want wants " +
+      "take taking taken took put come coming comes came problem problems issue cut open lower see says look " +
+      "looking seeing go going make done into down through inside under off up over between after before because if " +
+      "then as about not husband wife mom dad mother father son daughter grandma grandpa adult elderly man woman " +
+      "recovery no but during while admitted er ed emergency anesthesia doctor hospital medicare average typical " +
+      "cheap left right small big large minor major side one two three both with plus some any all operating room w wo rt " +
+      "lt bilat possible aunt uncle sister brother wife friend last week month year today status unit units hour hours hr " +
+      "dx tx using via due next instead needing grown surgeon list show find give tell please number codes charge same sedation sides dads moms grandson granddaughter nephew niece boyfriend girlfriend assisted medtronic " +
+      "hospitals doctors cause causes caused causing spot looked only they person",
+  ),
+  ...[...questionWords].filter((word) => !wordForms.has(word) && !wordsOfTerms.has(procedureMeaning(word))),
+]);

@@ -1,10 +1,10 @@
 import type { Image } from "../image/image.ts";
 import { read } from "./asked.ts";
-import { cityField, fieldBits, fieldMask, repeatField } from "./fields.ts";
+import { cityField } from "./fields.ts";
 import { stateOf } from "./nicknames.ts";
 import { otherNameIn } from "./other-names.ts";
 import { meaningOf } from "./text.ts";
-import { documentsOf, findWord, indexOf, isInFields, type SearchIndex } from "./text-index.ts";
+import { findWord, hasPhrase, indexOf, isInFields, type SearchIndex } from "./text-index.ts";
 import { fillerWords, genericWords, placeWords, questionWords, regions } from "./vocabulary.ts";
 
 /** Finds regions in searches for hospitals. The directory has only cities, states and ZIP codes. */
@@ -13,12 +13,20 @@ const partOfState =
   /^(north|south|east|west|northern|southern|eastern|western|central|upstate|downstate|upper|lower)$/;
 const lists = /^(hospitals|clinics|centers|ers|facilities)$/;
 
+/** A region, and the words of a search beside it; none if they say nothing. */
+export interface Region {
+  name: string;
+  others: readonly string[];
+}
+
 /**
  * Returns the region in which a search looks for hospitals, or undefined if there is none. A region's name may also be
  * a part of a hospital's name. It means the region after `in` or a similar word, in a search for several hospitals, and
  * if no hospital has the name.
+ *
+ * @param isBeside whether any region counts that is named beside other words
  */
-export function regionIn(image: Image, words: readonly string[]): string | undefined {
+export function regionIn(image: Image, words: readonly string[], isBeside = false): Region | undefined {
   const index = indexOf(image, "facility");
   for (let start = 0; start < words.length; start++)
     for (let end = Math.min(words.length, start + mostWords); end > start; end--) {
@@ -33,16 +41,16 @@ export function regionIn(image: Image, words: readonly string[]): string | undef
           fillerWords.has(word) || questionWords.has(word) || genericWords.facility.has(meaningOf(word)),
       );
       const isList = isAlone && others.some((word) => lists.test(word));
-      const isName = hasPhrase(index, span) || (isAlone && end < words.length);
-      if (isAfterPlaceWord(before) || isList || (isAlone && !isName && words.length > 1))
-        return span.join(" ");
+      const isName = hasPhrase(index, span.map(meaningOf)) || (isAlone && end < words.length);
+      if (isBeside || isAfterPlaceWord(before) || isList || (isAlone && !isName && words.length > 1))
+        return { name: span.join(" "), others: isAlone ? [] : others };
     }
   return undefined;
 }
 
 /** Returns the region in which a text looks for hospitals, or undefined if there is none. See `regionIn`. */
 export function regionAsked(image: Image, text: string): string | undefined {
-  return regionIn(image, read(image, "facility", text).words);
+  return regionIn(image, read(image, "facility", text).words)?.name;
 }
 
 const mostWords = 4;
@@ -62,21 +70,4 @@ function isPlaceOf(index: SearchIndex, words: readonly string[], start: number, 
   const isCity = (length: number) =>
     isInFields(index, findWord(index, words.slice(start, length).map(meaningOf).join("")), 1 << cityField);
   return isCity(end) || isCity(end + 1) || (end === start + 1 && stateOf(words[end] ?? "") !== undefined);
-}
-
-/** Whether any facility's name has the words one after another. */
-function hasPhrase(index: SearchIndex, words: readonly string[]): boolean {
-  const found = words.map((word) => findWord(index, meaningOf(word)));
-  if (found.includes(-1)) return false;
-  const { tokens, tokenStart } = index;
-  return documentsOf(index, found[0]).some((document) => {
-    for (let at = tokenStart[document]; at + found.length <= tokenStart[document + 1]; at++)
-      if (
-        found.every(
-          (word, i) => tokens[at + i] >>> fieldBits === word && (tokens[at + i] & fieldMask) <= repeatField,
-        )
-      )
-        return true;
-    return false;
-  });
 }

@@ -5,6 +5,7 @@ import { matchBegun } from "./begun-words.ts";
 import { cityField, cityPartField, stateField, statePartField } from "./fields.ts";
 import {
   exact,
+  hasState,
   levelBits,
   matchExactly,
   matchNeeded,
@@ -17,7 +18,7 @@ import {
 import { enterOtherName } from "./named-hospital.ts";
 import { facilitiesIn, otherStateNames, stateOf } from "./nicknames.ts";
 import { absentWords, termsIn } from "./procedure-terms.ts";
-import { asideWords, wordForms } from "./procedure-words.ts";
+import { asideWords, sentenceWords, wordForms } from "./procedure-words.ts";
 import { meaningOf, meanings, stateWords } from "./text.ts";
 import { findWord, isInFields, lettersOf, type SearchIndex } from "./text-index.ts";
 import {
@@ -28,14 +29,7 @@ import {
   oneTypoLetters,
   typosBetween,
 } from "./typos.ts";
-import {
-  fillerWords,
-  genericWords,
-  placeWords,
-  questionWords,
-  sentenceWords,
-  sharedStateWords,
-} from "./vocabulary.ts";
+import { fillerWords, genericWords, placeWords, questionWords, sharedStateWords } from "./vocabulary.ts";
 
 /** Joined words with so many letters match a word of the index by prefix. */
 const joinedPrefixLetters = 6;
@@ -99,7 +93,9 @@ export function termsOf(
     const isNeeded = !isForVeterans && isMeaningful[i] && !isAside(word);
     const isPlace = (places >= 0 && i > places) || inCity.has(i) || words.indexOf(word) < i;
     // "Fla hospitals" are in Florida, and not in Flagstaff.
-    const isPrefix = !(otherStateNames.has(word) && isOnly && i + 1 < words.length);
+    const isPrefix =
+      !(otherStateNames.has(word) && isOnly && i + 1 < words.length) &&
+      !(isStateCode(word) && placeWords.has(words[i - 1]) && hasState(index, word));
     const term = { word, isNeeded, isPlace, isPrefix, matches: [], phrases: new Map(), code: -1 };
     if (isNeeded) matchNeeded(image, index, term);
     if (isBegun && i + 1 === words.length) matchBegun(index, term, query.at(-1) ?? "");

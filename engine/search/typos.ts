@@ -61,6 +61,16 @@ export function hasMoreBits(bits: number, most: number): boolean {
   return true;
 }
 
+/** Returns the consonants that are heard in a word, and its first letter: mccloud sounds like mcleod. */
+export function soundOf(word: string): string {
+  const heard = word
+    .replace(/ph/g, "f")
+    .replace(/c(?=[eiy])|z/g, "s")
+    .replace(/[cq]/g, "k")
+    .replace(/x/g, "ks");
+  return heard.replace(/(?<!^)[aeiouyhw]/g, "").replace(/(.)\1+/g, "$1");
+}
+
 const rowsOf = (width: number) => [0, 0, 0].map(() => new Uint16Array(width));
 /** Long enough for nearly all words. */
 const ordinaryRows = rowsOf(64);

@@ -1,4 +1,4 @@
-import { linesOf } from "./data.ts";
+import { linesOf, paragraphsOf } from "./data.ts";
 
 /** Long form → its other forms in CMS's directory, also cut forms and misspellings. The index has the long form. */
 const shortFormsOf: Readonly<Record<string, string>> = {
@@ -65,6 +65,8 @@ export const ambiguousForms: readonly (readonly [short: string, long: string])[]
   ["joe", "joseph"],
   ["joes", "joseph"],
   ["joes", "josephs"],
+  ["pat", "patrick"],
+  ["pats", "patrick"],
   ["n", "north"],
   ["ne", "northeast"],
   ["nw", "northwest"],
@@ -77,7 +79,7 @@ export const ambiguousForms: readonly (readonly [short: string, long: string])[]
   ["w", "west"],
 ];
 
-const setOf = (words: string) => new Set(words.split(" "));
+export const setOf = (words: string) => new Set(words.split(" "));
 
 /** Parts of states' names that are also parts of many other names. */
 export const directions: ReadonlySet<string> = setOf("north south west new");
@@ -92,7 +94,8 @@ export const placeWords: ReadonlySet<string> = setOf("around in near");
 
 /** Words before a "me" that means the person who asks. */
 export const wordsBeforeSelf: ReadonlySet<string> = setOf(
-  "near nearest around by to beside show tell give find list help get",
+  "near nearest around by to beside show tell tells told give gave find list help get let send sends sent take takes took taking " +
+    "bring brought drive drove charge charged bill billed treat treated refer referred transfer transferred for with",
 );
 
 const phrasesOf = (file: string) =>
@@ -101,8 +104,13 @@ const phrasesOf = (file: string) =>
     .split(", ")
     .map((phrase) => phrase.split(" "));
 
+const [neverMeant, seldomMeant] = paragraphsOf("questions.txt").map(
+  (paragraph) => new Set(paragraph.split(/\s+/)),
+);
 /** Words of questions and sentences that say nothing about which hospital is meant. */
-export const questionWords: ReadonlySet<string> = new Set(linesOf("questions.txt").join(" ").split(" "));
+export const questionWords: ReadonlySet<string> = neverMeant;
+/** Such words that are also words of hospitals' names. They say nothing where no hospital matches with them. */
+export const seldomMeantWords: ReadonlySet<string> = seldomMeant;
 
 /** Departments of hospitals, as words. They say nothing about which hospital is meant, unless its name has them. */
 export const departments: readonly (readonly string[])[] = phrasesOf("departments.txt");
@@ -113,19 +121,6 @@ export const regions: ReadonlySet<string> = new Set(linesOf("regions.txt"));
 /** Words without meaning in a query. They are never needed, except a state's code at the end, such as `in` and `or`. */
 export const fillerWords: ReadonlySet<string> = setOf(
   "a an and at by for from in near of on or the to with apc ccn inc llc llp lp pllc cpt hcpcs corp code codes",
-);
-
-/** Words of questions and sentences that no search for procedures needs. */
-export const sentenceWords: ReadonlySet<string> = setOf(
-  "i me my your his her we you it its this that is are was be am do does did how much many what which who where " +
-    "when why can could should will would get getting got gets have having had has need needs needed want wants " +
-    "take taking taken took put come coming comes came problem problems issue cut open lower see says look " +
-    "looking seeing go going make done into down through inside under off up over between after before because if " +
-    "then as about not husband wife mom dad mother father son daughter grandma grandpa adult elderly man woman " +
-    "recovery no but during while admitted er ed emergency anesthesia doctor hospital medicare average typical " +
-    "cheap left right small big large minor major side one two three both with plus some any all operating room w wo rt " +
-    "lt bilat possible aunt uncle sister brother wife friend last week month year today status unit units hour hours hr " +
-    "dx tx using via due next instead needing grown surgeon list show find give tell please number codes charge same sedation sides dads moms grandson granddaughter nephew niece boyfriend girlfriend assisted medtronic",
 );
 
 /** Generic words aren't needed beside other words, but they improve the score. */
@@ -192,12 +187,19 @@ export const institutions: readonly (readonly [name: string, otherName: string])
   ["wvu", "west virginia university"],
 ];
 
-/** The data set has no or few hospitals of these kinds, for the given reason. */
-export const absentHospitals: readonly (readonly [words: ReadonlySet<string>, reason: string])[] = [
+/**
+ * The data set has no or few hospitals of these kinds, for the given reason. The hint is for searches that name no city
+ * outside Virginia.
+ */
+export const absentHospitals: readonly (readonly [
+  words: ReadonlySet<string>,
+  reason: string,
+  hint?: string,
+])[] = [
   [
     setOf("va vamc vha veteran veterans"),
-    "hospitals of Veterans Affairs (VA) are not in this data set, because Medicare doesn't pay them under the OPPS; " +
-      "for hospitals in Virginia add a name or a city, or `state=VA`",
+    "hospitals of Veterans Affairs (VA) are not in this data set, because Medicare doesn't pay them under the OPPS",
+    "; for hospitals in Virginia add a name or a city, or `state=VA`",
   ],
   [
     setOf("maryland baltimore annapolis hopkins"),

@@ -3,10 +3,13 @@ import {
   absentHospital,
   absentIn,
   type DocumentKind,
+  emptyStateIn,
   explainNoMatch,
+  findFacility,
   groupOfCode,
   hcpcsCodeIn,
   type Image,
+  isSentence,
   otherCodeIn,
   regionAsked,
   rowsOfFacility,
@@ -70,6 +73,12 @@ export function noMatches(
       `${echo(region)} is a region, and a search knows hospitals by city, state and ZIP code; add one of these, ` +
         "or list hospitals around a ZIP code by /healthcare/facilities?near=",
     );
+  const empty = kind === "facility" ? emptyStateIn(image, text) : undefined;
+  if (empty !== undefined && absentHospital(image, text) === undefined)
+    return notFound(image, what, `this data set has no hospital in ${empty}`);
+  const ccn = kind === "facility" ? /^\D*(\d{6})\D*$/.exec(text)?.[1] : undefined;
+  if (ccn !== undefined && findFacility(image, ccn) < 0)
+    return notFound(image, what, `no hospital has the CCN ${ccn}; search by its name and city instead`);
   const { word, isUnknown, near } = explainNoMatch(image, kind, text);
   const isAbsent = kind === "procedure" || (isUnknown && absentIn(image, word ?? "").length > 0);
   const absent = isAbsent ? absentIn(image, text) : [];
@@ -92,9 +101,10 @@ export function noMatches(
   const { message, type } = notFound(image, what, isWhole ? undefined : fault);
   const [other, hint] = otherKind[kind];
   const hints = [
-    ...(near.length === 0 ? [] : [`near: ${near.join(", ")}`]),
+    ...(near.length === 0 ? [] : [`similar${kind === "facility" ? " names" : ""}: ${near.join(", ")}`]),
     ...(findsSurely(image, other, text) ? [hint] : []),
   ];
+  if (kind === "facility" && isSentence(text)) hints.push("ask with the hospital's name and city only");
   if (hints.length === 0) hints.push(whatIsThere[kind]);
   return new ApiError(type, [message, ...hints].join("; "));
 }

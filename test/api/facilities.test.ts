@@ -140,6 +140,26 @@ describe("lists of facilities", () => {
     );
   });
 
+  test("a city's nickname means the city in its state", () => {
+    const city = ["New York, NY", "New York, MO", "Bronx, NY", "Philadelphia, PA", "Saint Ives, AK"];
+    const zips = {
+      name: "Five places",
+      zip: Int32Array.of(501, 10001, 60601, 60602, 99501),
+      latitude: Int32Array.of(40_000_000, 42_000_000, 41_000_000, 41_000_000, 60_000_000),
+      longitude: Int32Array.of(-90_000_000, -90_000_000, -90_000_000, -90_000_000, -150_000_000),
+      ...{ city, cityKey: city.map(cityKey) },
+    };
+    const there = versionsOf(imageWith(withTexts(snapshot, { zip }), zips));
+    for (const [asked, name] of [
+      ["NYC", "New York, NY"],
+      ["New York City", "New York, NY"],
+      ["philly", "Philadelphia, PA"],
+    ]) {
+      const path = `/healthcare/facilities?near=${encodeURIComponent(asked)}&within=500`;
+      assert.equal(v.parse(facilitiesResponse, ask(there, path)).query.near, name);
+    }
+  });
+
   test("a list by words or a HCPCS code is never immutable, and one by an APC code is in an exact version", () => {
     const { service, key } = openService(versions);
     const cacheControl = (procedure: string, version: string) => {

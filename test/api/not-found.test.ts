@@ -157,17 +157,17 @@ describe("the message of a search without results", () => {
     [
       "names the word that nothing matches, and hospitals with a word near it",
       "gorgetwn+hospital",
-      'no facility matches "gorgetwn hospital" in data version 2024.3: nothing matches "gorgetwn"; near: Georgetown Hospital (000001, Tampa FL)',
+      'no facility matches "gorgetwn hospital" in data version 2024.3: nothing matches "gorgetwn"; similar names: Georgetown Hospital (000001, Tampa FL)',
     ],
     [
       "names what the other words find where nothing is near",
       "grace+xqxq",
-      /: nothing matches "xqxq"; near: Grace Clinic \(000002, Boise ID\), Grace Memorial \(/,
+      /: nothing matches "xqxq"; similar names: Grace Clinic \(000002, Boise ID\), Grace Memorial \(/,
     ],
     [
       "of one word names it once",
       "Gorgetwn",
-      'no facility matches "Gorgetwn" in data version 2024.3; near: Georgetown Hospital (000001, Tampa FL)',
+      'no facility matches "Gorgetwn" in data version 2024.3; similar names: Georgetown Hospital (000001, Tampa FL)',
     ],
     [
       "of one word without others near says what hospitals there are",
@@ -179,7 +179,7 @@ describe("the message of a search without results", () => {
         [
           "names the word that doesn't go with the others, and what these find",
           words,
-          /: nothing that matches the other words matches "tampa"; near: Grace Clinic \(000002, Boise ID\)$/,
+          /: nothing that matches the other words matches "tampa"; similar names: Grace Clinic \(000002, Boise ID\)$/,
         ] as const,
     ),
     ["of a text without a word says so", "!!!", /: it has no word in it$/],
@@ -222,6 +222,8 @@ describe("the message of a search without results", () => {
         "Johns+Hopkins",
         /: hospitals in Maryland are not in this data set, because the state sets their rates/,
       ],
+      ["Houston+VA", /doesn't pay them under the OPPS$/],
+      ["VA+hospital", /for hospitals in Virginia add a name or a city, or `state=VA`$/],
       ["Houston+VA", /: hospitals of Veterans Affairs \(VA\) are not in this data set/],
       ["Walter+Reed+Army", /: military hospitals are not in this data set/],
       ["Shriners", /: few children's hospitals are in this data set/],
@@ -235,6 +237,21 @@ describe("the message of a search without results", () => {
       told("q=qxqx&type=procedure"),
       /2024.3; \/healthcare\/procedures lists all procedure groups$/,
     );
+  });
+
+  test("the message says that a territory has no hospital here, and that no hospital has a CCN", () => {
+    for (const q of ["hospitals+in+Guam", "San+Juan+Puerto+Rico", "mercy+hospital+PR"])
+      assert.match(told(`q=${q}`), /: this data set has no hospital in (Guam \(GU\)|Puerto Rico \(PR\))$/, q);
+    assert.match(
+      told("q=ccn+999999"),
+      /: no hospital has the CCN 999999; search by its name and city instead$/,
+    );
+  });
+
+  test("the message about a sentence asks for the name and city, and suggests nothing absent", () => {
+    const message = told("q=my+mother+was+taken+to+qxqxqx");
+    assert.match(message, /; ask with the hospital's name and city only$/);
+    assert.doesNotMatch(message, /critical access/);
   });
 
   test("the message repeats no API key, whole or in part", () => {

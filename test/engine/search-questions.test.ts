@@ -54,6 +54,15 @@ const invented = [
   ["010018", "Massachusetts General Hospital", "Boston", "MA", "02114"],
   ["010019", "Women & Infants Hospital", "Providence", "RI", "02905"],
   ["010020", "Quill Cancer Hospital", "Boise", "ID", "83712"],
+  ["010021", "Wyoming County Hospital", "Warsaw", "NY", "14569"],
+  ["010022", "Teton Hospital", "Jackson", "WY", "83001"],
+  ["010023", "Mercer Memorial", "Delaware", "OH", "43015"],
+  ["010024", "Dover Hospital", "Dover", "DE", "19901"],
+  ["010025", "St Joseph Hospital", "Phoenix", "AZ", "85013"],
+  ["010026", "Garden Isle Hospital", "Lihue", "HI", "96766"],
+  ["010027", "Catholic Medical Center", "Manchester", "NH", "03102"],
+  ["010028", "McLeod Regional Medical Center", "Florence", "SC", "29506"],
+  ["010029", "Riley Hospital", "Manhattan", "KS", "66502"],
 ].map(([ccn, name, city, state, zip]): Hospital => ({ ccn, name, city, state, zip }));
 const image = imageWith(invented);
 const found = (query: string, kind: DocumentKind = "facility") =>
@@ -167,7 +176,97 @@ describe("places", () => {
   });
 });
 
+describe("a place and nothing else", () => {
+  test("a state's name or code means the state after in and in a search for hospitals, and not a city or county", () => {
+    for (const query of [
+      "hospitals in Wyoming",
+      "todos los hospitales de Wyoming",
+      "hospitals in WY",
+      "Wyoming hospitals",
+    ])
+      assert.deepEqual(found(query), ["22"], query);
+    for (const query of ["hospitals in DE", "Delaware hospitals", "hospitales en Delaware"])
+      assert.deepEqual(found(query), ["24"], query);
+    assert.deepEqual(found("hospitals in OR"), ["10"]);
+    assert.deepEqual(found("hospitals in VA"), []);
+    assert.equal(first("Wyoming County Hospital"), "21");
+    assert.equal(first("hospital Delaware OH"), "23");
+  });
+
+  test("state of, city of and their Spanish forms say what kind of place follows", () => {
+    for (const query of [
+      ...["hospitals in the state of Delaware", "Delaware state hospitals", "hospitals in Delaware state"],
+      ...["hospitales en el estado de Delaware", "State of Delaware hospitals"],
+    ])
+      assert.deepEqual(found(query), ["24"], query);
+    for (const query of [
+      "hospitals in the city of Laredo",
+      "hospitales en la ciudad de Laredo",
+      "city of laredo hospital",
+    ])
+      assert.deepEqual(found(query), ["15"], query);
+  });
+
+  test("an island or a resort means its cities, and a nickname no other city", () => {
+    assert.deepEqual(found("hospitals on Kauai"), ["26"]);
+    assert.deepEqual(found("garden isle kauai"), ["26"]);
+    assert.deepEqual(found("hospitals in Jackson Hole"), ["22"]);
+    assert.deepEqual(found("manhattan hospitals"), ["03"]);
+    assert.deepEqual(found("hospitals in manhattan kansas"), ["29"]);
+  });
+});
+
 describe("words that say nothing", () => {
+  test("a sentence around a hospital's name or a place costs no score", () => {
+    for (const [query, ccn] of [
+      ["I live in Boardman Ohio, which hospitals are here?", "14"],
+      ["is Ashgrove Memorial Hospital cheaper than others", "01"],
+      ["they took my husband to Merrow", "03"],
+      ["who owns Merrow Hospital", "03"],
+      ["we moved to Laredo and need a hospital", "15"],
+      ["my mother is at Ashgrove in Chicago", "01"],
+      ["my insurance sent me to Ashgrove, what do they bill", "01"],
+      ["does Ashgrove charge more than other hospitals in Chicago", "01"],
+      ["my dad had knee surgery at Ashgrove in Chicago, IL", "01"],
+      ["we're on vacation in Laredo, where is the hospital", "15"],
+      ["pharmacy at the Merrow Hospital", "03"],
+      ["quiero saber los precios del hospital de Laredo", "15"],
+      ["hospitales baratos en Laredo", "15"],
+    ]) {
+      const [top] = find(image, query, "facility");
+      assert.equal(top?.code, `0100${ccn}`, query);
+      assert.ok(top.score >= 0.5, query);
+    }
+    for (const query of [
+      "my mother lives in Narnia",
+      "kroger pharmacy",
+      "car insurance",
+      "knee surgery in Narnia",
+    ])
+      assert.deepEqual(found(query), [], query);
+  });
+
+  test("a sentence around a procedure costs no score", () => {
+    for (const [query, code] of [
+      ["which hospitals do cataract surgery and for how much", "5491"],
+      ["what do hospitals charge for fixing a hernia in the groin", "5341"],
+      ["how expensive are knee replacements usually", "5115"],
+      ["they want to freeze the tumor in my prostate", "5376"],
+      ["does insurance cover cataract surgery", "5491"],
+      ["cirugía del túnel del carpo", "5431"],
+    ]) {
+      const [top] = find(image, query, "procedure");
+      assert.equal(top?.code, code, query);
+      assert.ok(top.score >= 0.5, query);
+    }
+    assert.equal(
+      first("estimulador de médula espinal", "procedure"),
+      first("estimulador medular", "procedure"),
+    );
+    for (const query of ["car insurance", "parking fee"])
+      assert.deepEqual(found(query, "procedure"), [], query);
+  });
+
   test("question words and verbs are ignored", () => {
     assert.deepEqual(found("what hospitals are in Boise"), ["20"]);
     assert.deepEqual(found("list all hospitals in Rhode Island"), ["19"]);
@@ -204,6 +303,22 @@ test("a misspelt name with its city is a guess, and a saint may have only an ini
   assert.ok(guess.score < 0.5);
   assert.deepEqual(found("oshner"), []);
   assert.deepEqual(found("st e's boardman"), ["14"]);
+});
+
+test("a saint's Spanish name, initials in a city, and a name as it sounds find the hospital there", () => {
+  for (const [query, ccn] of [
+    ["hospital San José en Phoenix", "25"],
+    ["CMC manchester nh", "27"],
+    ["McCloud Regional Florence SC", "28"],
+    ["lareddo texas", "15"],
+    ["manchistar new hampshire", "27"],
+  ]) {
+    const [top] = find(image, query, "facility");
+    assert.equal(top?.code, `0100${ccn}`, query);
+    assert.ok(top.score >= 0.5, query);
+  }
+  for (const query of ["hospital San José en Boise", "CMC boise", "McCloud"])
+    assert.deepEqual(found(query), [], query);
 });
 
 test("Spanish words are understood for hospitals, places and procedures", () => {
