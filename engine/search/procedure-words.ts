@@ -1,5 +1,5 @@
 import { linesOf, paragraphsOf } from "./data.ts";
-import { questionWords, setOf } from "./vocabulary.ts";
+import { questionWords, seldomMeantWords, setOf } from "./vocabulary.ts";
 
 /** The words that people use for procedures. The terms are in `data/`. */
 
@@ -127,5 +127,7 @@ export const sentenceWords: ReadonlySet<string> = new Set([
       "dx tx using via due next instead needing grown surgeon list show find give tell please number codes charge same sedation sides dads moms grandson granddaughter nephew niece boyfriend girlfriend assisted medtronic " +
       "hospitals doctors cause causes caused causing spot looked only they person",
   ),
-  ...[...questionWords].filter((word) => !wordForms.has(word) && !wordsOfTerms.has(procedureMeaning(word))),
+  ...[...questionWords, ...seldomMeantWords].filter(
+    (word) => !wordForms.has(word) && !wordsOfTerms.has(procedureMeaning(word)),
+  ),
 ]);
