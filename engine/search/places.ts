@@ -113,7 +113,7 @@ function isUnlike(image: Image, word: string): boolean {
   return !isClose;
 }
 
-/** The name of a city with hospitals, followed by its state unless it has namesakes in other states. */
+/** The name of a city with hospitals. Its state follows, unless another state has a city of this name that isn't far smaller. */
 function nameOfCity(image: Image, words: readonly string[]): string | undefined {
   const [...there] = facilitiesInCityOf(image, words);
   if (there.length === 0) return undefined;
@@ -124,7 +124,7 @@ function nameOfCity(image: Image, words: readonly string[]): string | undefined 
   return next === undefined || most[1].length >= timesMore * next[1].length ? `${name}, ${most[0]}` : name;
 }
 
-/** A city with so many times more hospitals than its namesakes in other states is meant without its state. */
+/** A city is meant without its state if it has this many times the hospitals of every namesake in another state. */
 const timesMore = 5;
 
 const capitalized = (word: string) => `${word[0].toUpperCase()}${word.slice(1)}`;

@@ -46,7 +46,7 @@ const procedureWorth = worths(
   { [nameField]: 1, [fillerField]: 1, [repeatField]: 1, [beyondField]: 1, [describedField]: 0.5 },
   0,
 );
-/** A needed word has weight 1. */
+/** Weight of an optional word in a search for facilities. A needed word has weight 1. */
 const optionalWeight = 0.15;
 /** Flags of a word of the index: whether it matches a place, an optional or a needed word of the query. */
 const [askedAsPlace, askedAsOptional, askedAsNeeded] = [1, 2, 4];

@@ -31,7 +31,7 @@ import {
 } from "./typos.ts";
 import { fillerWords, genericWords, placeWords, questionWords, sharedStateWords } from "./vocabulary.ts";
 
-/** Joined words with so many letters match a word of the index by prefix. */
+/** Minimum letters of joined words for a match by prefix with a word of the index. */
 const joinedPrefixLetters = 6;
 const placeFields = (1 << cityField) | (1 << stateField) | (1 << cityPartField) | (1 << statePartField);
 

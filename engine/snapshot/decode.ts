@@ -28,7 +28,7 @@ export interface DecodedSnapshot {
 interface DecodeOptions {
   /** Maximum bytes that decoding may take; without it, any number. */
   maxBytes?: number;
-  /** The present month as `YYYY-MM`: a file of another tool mustn't be released later. Without it, it may. */
+  /** The present month as `YYYY-MM`. A file of another tool mustn't state a later month of release. If undefined, any month is accepted. */
   month?: string;
   /** Called after each step with the number of rows read so far. */
   onRows?: (rows: number) => void;

@@ -226,7 +226,7 @@ export function releasedExpected(
 ): string | undefined {
   if (!releasedPattern.test(released)) return "a month as YYYY-MM";
   if (released < String(dataYear)) return `no month before the data year ${dataYear}`;
-  return now !== undefined && released > now ? `none after now, ${now}` : undefined;
+  return now !== undefined && released > now ? `no month after the present one, ${now}` : undefined;
 }
 
 /**

@@ -38,8 +38,8 @@ interface Tables {
 }
 
 /**
- * Shared memory holds two months: the month of so many milliseconds ago, and the next month. If the clock is changed by
- * less, its month is still one of the two.
+ * Shared memory holds two months: the month of the time `lookBackMs` ago, and the next one. If the clock is changed by
+ * less than that, its month is still one of the two.
  */
 const lookBackMs = 14 * dayMs;
 

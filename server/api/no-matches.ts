@@ -54,6 +54,12 @@ export function noMatches(
   const what = `no ${kind} matches ${echo(text)}`;
   const otherCode = otherCodeIn(text);
   if (otherCode !== undefined) return notFound(image, what, otherCode);
+  const elsewhere = state === undefined ? 0 : search(image, kind, text, 0, 1).total;
+  if (elsewhere > 0)
+    return notFound(image, `${what}${inState(state)}`, `${elsewhere} with prices match in other states`);
+  // What is absent matters more than a code or a ZIP code beside it.
+  const absentProcedures = kind === "procedure" ? absentIn(image, text) : [];
+  if (absentProcedures.length > 0) return notHeld(image, what, absentProcedures);
   const code = kind === "procedure" ? hcpcsCodeIn(text) : undefined;
   if (code !== undefined && !image.procedureOf.has(groupOfCode(image, code) ?? ""))
     return notFound(
@@ -62,9 +68,6 @@ export function noMatches(
       groupIncluding(image, text) ??
         `no procedure group is known to include the code ${code}; ${searchFor(image, text)}`,
     );
-  const elsewhere = state === undefined ? 0 : search(image, kind, text, 0, 1).total;
-  if (elsewhere > 0)
-    return notFound(image, `${what}${inState(state)}`, `${elsewhere} with prices match in other states`);
   const region = kind === "facility" ? regionAsked(image, text) : undefined;
   if (region !== undefined)
     return notFound(
@@ -80,7 +83,7 @@ export function noMatches(
   if (ccn !== undefined && findFacility(image, ccn) < 0)
     return notFound(image, what, `no hospital has the CCN ${ccn}; search by its name and city instead`);
   const { word, isUnknown, near } = explainNoMatch(image, kind, text);
-  const isAbsent = kind === "procedure" || (isUnknown && absentIn(image, word ?? "").length > 0);
+  const isAbsent = kind === "facility" && isUnknown && absentIn(image, word ?? "").length > 0;
   const absent = isAbsent ? absentIn(image, text) : [];
   if (absent.length > 0) return notHeld(image, what, absent);
   const unpricedOnes = unpricedMatches(image, kind, text);

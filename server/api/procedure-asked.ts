@@ -27,7 +27,7 @@ export interface ProcedureAsked {
 }
 
 const mostCandidates = 5;
-/** The first match is meant if its score is higher than the second match's by so many thousandths. */
+/** Minimum lead of the first match's score over the second's, in thousandths, for the first to be meant. */
 const clearLead = 10;
 
 /**

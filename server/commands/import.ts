@@ -65,7 +65,8 @@ export function parseOptions(args: string[], environment: NodeJS.ProcessEnv, now
   if (!/^[0-9]{4}$/.test(year) || Number(year) < minDataYear || Number(year) > maxDataYear)
     throw wrongOption("--year", shown(year), `a year from ${minDataYear} to ${maxDataYear}`);
   const month = now.toISOString().slice(0, 7);
-  if (year > month.slice(0, 4)) throw wrongOption("--year", shown(year), `none after now, ${month}`);
+  if (year > month.slice(0, 4))
+    throw wrongOption("--year", shown(year), `no year after ${month.slice(0, 4)}`);
   if (released !== null) {
     const expected = releasedExpected(released, Number(year), month);
     if (expected !== undefined) throw wrongOption("--released", shown(released), expected);

@@ -27,6 +27,6 @@ function make(file: string, { bytes }: Store, fill: (draft: string) => void): vo
     createComplete(file, fill);
   } catch (error) {
     if (isNoRoom(error)) throw noRoomFor(file, bytes);
-    throw new DataError(`file ${file}`, fileReasonOf(error), "a name that is free, where a file can be made");
+    throw new Error(`can't write ${file}: ${fileReasonOf(error)}`);
   }
 }

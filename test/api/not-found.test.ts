@@ -248,6 +248,11 @@ describe("the message of a search without results", () => {
     );
   });
 
+  test("what is absent is said first, also beside a code or a ZIP code", () => {
+    for (const q of ["MRI+73721", "CT+scan+74177", "mammogram+77067", "MRI+60614", "dialysis+90935"])
+      assert.match(told(`q=${q}&type=procedure`), /isn't in this data|not in this data|this data/, q);
+  });
+
   test("the message about a sentence asks for the name and city, and suggests nothing absent", () => {
     const message = told("q=my+mother+was+taken+to+qxqxqx");
     assert.match(message, /; ask with the hospital's name and city only$/);

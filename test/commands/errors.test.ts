@@ -161,9 +161,9 @@ const badFiles = [
   "empty/file",
   "loop/file",
 ].map((name) => path.join(files, name));
-const oneLine = /^[^\n]+: found [^\n]+, expected [^\n]+\n$/;
+const oneLine = /^([^\n]+: found [^\n]+, expected [^\n]+|can't write [^\n]+: [^\n]+)\n$/;
 
-test("a bad FILE gives one line that says what was found and expected", async () => {
+test("a bad FILE gives one line that says what is wrong", async () => {
   const existing = badFiles.filter((file) => !file.endsWith("missing"));
   const commands = [
     ...badFiles.map((file) => `accounts import ${file}`),

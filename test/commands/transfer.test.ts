@@ -448,7 +448,7 @@ test("export doesn't overwrite a file, and import refuses a missing file", async
     "accounts export a b",
     `accounts import ${exported} --after x`,
   ]);
-  assert.match(out.stderr, /^file .*: found file already exists, expected a name that is free/);
+  assert.match(out.stderr, /^can't write .*: file already exists/);
   assert.equal(readFileSync(file, "utf8"), "mine");
   assert.equal(into.stderr, `file ${file}s: found no such file or directory, ${fits}\n`);
   assert.equal(more.stderr, 'accounts export takes nothing after the file, but has "b"\n');

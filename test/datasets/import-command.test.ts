@@ -161,10 +161,10 @@ test("years and months after the current month are rejected", () => {
   const wanted = ["a.csv", "--year", "2026", "--released", "2026-11"];
   assert.equal(parseOptions(wanted, {}, now).year, 2026);
   assert.throws(() => parseOptions(wanted, {}, new Date("2026-10-31T23:59:59Z")), {
-    message: '--released is "2026-11", expected none after now, 2026-10',
+    message: '--released is "2026-11", expected no month after the present one, 2026-10',
   });
   assert.throws(() => parseOptions(wanted, {}, new Date("2025-12-31T23:59:59Z")), {
-    message: '--year is "2026", expected none after now, 2025-12',
+    message: '--year is "2026", expected no year after 2025',
   });
 });
 
@@ -198,14 +198,14 @@ test("an invalid command line gets one error with the expected value", () => {
     [["a.csv", "--year", "-1"], '--year needs a value, as --year=VALUE, not "-1"'],
     [["a.csv", "--year", "2015"], `--year is "2015", ${year}`],
     [["a.csv", "--year", "2100"], `--year is "2100", ${year}`],
-    [["a.csv", "--year", "2027"], '--year is "2027", expected none after now, 2026-11'],
+    [["a.csv", "--year", "2027"], '--year is "2027", expected no year after 2026'],
     [
       ["a.csv", "--year", "2024", "--released", "2023-12"],
       '--released is "2023-12", expected no month before the data year 2024',
     ],
     [
       ["a.csv", "--year", "2024", "--released", "2026-12"],
-      '--released is "2026-12", expected none after now, 2026-11',
+      '--released is "2026-12", expected no month after the present one, 2026-11',
     ],
     [["a.csv", "--year", "2024", "--out", ""], "--out needs a folder"],
     [["a.csv", "--year", "2024", "--codes", ""], "--codes needs a file"],

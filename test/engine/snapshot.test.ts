@@ -322,7 +322,7 @@ test("a file of another tool isn't released in the future, and an import may be,
   const foreignFile = fileOf(columnsOf(small), new Map([["released", "2026-06"]]));
   const read = (file: Uint8Array, month: string) => decodeSnapshot(file, subject, { month });
   await assert.rejects(read(foreignFile, "2026-05"), {
-    message: `${subject}: metadata released: found "2026-06", expected none after now, 2026-05`,
+    message: `${subject}: metadata released: found "2026-06", expected no month after the present one, 2026-05`,
   });
   for (const [file, month] of [
     [foreignFile, "2026-06"],

@@ -426,6 +426,19 @@ test("an unknown procedure gets a message in plain words", async () => {
   }
 });
 
+test("a link and a choice lead away from a search that found no price", async () => {
+  for (const q of ["MRI", "xyzzy"]) {
+    const { page } = await open(`/?q=${q}`, { mayFail: (_, status) => status === 404 });
+    await page.locator("h1", { hasText: q }).waitFor();
+    await page.getByRole("link", { name: "Explore" }).click();
+    await page.locator("h1", { hasText: "charge" }).waitFor();
+    await page.getByRole("combobox", { name: "Procedure" }).fill("5073");
+    await page.getByRole("combobox", { name: "Procedure" }).press("Enter");
+    await page.waitForURL(/procedure=5073/);
+    await page.locator("h1", { hasText: "charge" }).waitFor();
+  }
+});
+
 test("a state's code or full name selects that state over others with the same beginning", async () => {
   const { page } = await open("/?procedure=5072");
   const place = page.getByRole("combobox", { name: "State, city or ZIP code" });

@@ -1,5 +1,5 @@
 import { bucketBounds, type Traffic, type TrafficSnapshot } from "../../shared/traffic.ts";
-import { keptMinutes, keptSeconds, merged, type Sample } from "./browser/sample.ts";
+import { keptMinutes, keptSeconds, merged, percentile, type Sample } from "./browser/sample.ts";
 
 /** Keeps a sample of the traffic for each second of the last ten minutes, and for each minute of the last day. */
 
@@ -12,7 +12,7 @@ interface Now {
   refusedBy: ReadonlyMap<string, number>;
 }
 
-/** A sample names so many accounts that were refused most. */
+/** Maximum accounts that a sample names: those with the most refused requests. */
 const mostRefused = 10;
 
 export class History {
@@ -60,6 +60,9 @@ export class History {
       for (const [i, total] of answers.buckets.entries()) buckets[i] += total - (known?.buckets[i] ?? 0);
     }
     const sum = (counts: Record<string, number>) => Object.values(counts).reduce((a, b) => a + b, 0);
+    const times = buckets
+      .map((count, i): [number, number] => [boundOf(i), count])
+      .filter(([, count]) => count > 0);
     const { refusedBy, ...levels } = this.#now();
     const refusedNow = [...refusedBy]
       .map(([name, count]): [string, number] => [name, rate(count - (this.#refusedBefore.get(name) ?? 0))])
@@ -69,9 +72,8 @@ export class History {
     const sample = {
       at: Math.round(unixMs / 1000),
       requests,
-      p50: percentile(buckets, 0.5),
-      p90: percentile(buckets, 0.9),
-      p99: percentile(buckets, 0.99),
+      times,
+      ...{ p50: percentile(times, 0.5), p90: percentile(times, 0.9), p99: percentile(times, 0.99) },
       refused: rate(sum(after.refused) - sum(this.#before.refused)),
       unauthorized: rate(sum(after.unauthorized) - sum(this.#before.unauthorized)),
       bytes: rate(bytes),
@@ -91,21 +93,5 @@ export class History {
   }
 }
 
-/**
- * Computes a percentile of a latency histogram. Interpolates within a bucket on a logarithmic scale.
- * @param share the percentile, from 0 to 1
- * @returns microseconds; null where the buckets are empty
- */
-export function percentile(buckets: readonly number[], share: number): number | null {
-  const all = buckets.reduce((a, b) => a + b, 0);
-  if (all <= 0) return null;
-  let rest = share * all;
-  for (const [i, count] of buckets.entries()) {
-    if (count > 0 && rest <= count) {
-      const upper = 1e6 * (bucketBounds[i] ?? 2 * bucketBounds[bucketBounds.length - 1]);
-      return Math.round(10 * (upper / 2) * 2 ** (rest / count)) / 10;
-    }
-    rest -= count;
-  }
-  return 1e6 * bucketBounds[bucketBounds.length - 1];
-}
+/** Upper bound of a bucket, in microseconds. The last bucket has no bound, and counts as one more doubling. */
+const boundOf = (bucket: number) => 1e6 * (bucketBounds[bucket] ?? 2 * bucketBounds[bucketBounds.length - 1]);

@@ -31,7 +31,7 @@ export const maxTries = pausesSeconds.length + 1;
 const maxAnswerCharacters = 200;
 
 const longestPauseMs = Math.max(...pausesSeconds) * 1000;
-/** The wall clock counts as set if its difference to the steady clock changes by so many milliseconds. */
+/** Minimum change of the difference between wall clock and steady clock, in milliseconds, after which the wall clock counts as set. */
 const minStepMs = 100;
 
 /** `impossible` means that nothing was sent and that retrying wouldn't help. */

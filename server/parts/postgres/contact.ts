@@ -1,6 +1,6 @@
 /** Tells whether the database is away, by the answers to reads and to calls for permits. */
 
-/** The database is away if reads or calls were due and none succeeded for so many milliseconds. */
+/** Milliseconds without a success, while reads or calls were due, after which the database is away. */
 const awayMs = 2000;
 
 /** Times are milliseconds of a steady clock. */

@@ -8,7 +8,7 @@ import type { Directory } from "./directory.ts";
 
 /** Keeps what all servers have counted, and records the events of thresholds. */
 
-/** The use of accounts is read again from so many seconds before the last row, because commits may come late. */
+/** Seconds before the last row from which the use of accounts is read again, because commits may come late. */
 const overlapSeconds = 5;
 
 /** What all servers count, as far as this server knows, and the events of thresholds that were crossed. */

@@ -6,15 +6,16 @@ import type { PermitAnswer, Wait } from "../../shared/messages.ts";
 
 /** Milliseconds between two calls of `tick`. */
 export const tickMs = 10;
-/** Minimum milliseconds between two calls. */
+/** Minimum milliseconds between two calls to the database. */
 const minCallMs = 10;
 const maxCalls = 3;
 /** Half-life of the mean demand, in milliseconds. */
 const halfLifeMs = 200;
-/** Fewer permits aren't got in advance, and no more than this share of what is left of the quota. */
+/** Minimum permits to get in advance. If fewer are expected to be needed, none are. */
 const leastAhead = 2;
+/** Maximum permits to get in advance, as a share of what is left of the quota. */
 const mostAhead = 1 / 8;
-/** An account without demand, permits or waiting requests is forgotten after so many milliseconds. */
+/** Milliseconds after which an account without demand, permits or waiting requests is forgotten. */
 const idleMs = 5000;
 /** Maximum milliseconds for which requests without a permit are refused at once. */
 const maxRefusalMs = 1000;

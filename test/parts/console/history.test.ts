@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { History, percentile } from "../../../server/parts/console/history.ts";
+import { merged, percentile } from "../../../server/parts/console/browser/sample.ts";
+import { History } from "../../../server/parts/console/history.ts";
 import { ThreadTraffic, Traffic } from "../../../server/shared/traffic.ts";
 
 const refusedBy = new Map<string, number>();
@@ -33,6 +34,7 @@ test("a sample holds the rates per second since the previous sample", () => {
     {
       at: 1_700_000_000,
       requests: { "/a 200": 2, "/b 404": 0.5 },
+      times: [[4, 5]],
       ...{ p50: null, p90: null, p99: null },
       refused: 1,
       refusedBy: Object.fromEntries(Array.from({ length: 10 }, (_, i) => [`account${11 - i}`, 11 - i])),
@@ -57,10 +59,26 @@ test("the history keeps one sample a second for ten minutes, oldest first", () =
 
 test("a percentile lies within its bucket", () => {
   assert.equal(percentile([], 0.5), null);
-  assert.equal(percentile([0, 0, 0], 0.99), null);
-  assert.equal(percentile([0, 10], 1), 2);
-  assert.equal(percentile([0, 10, 10], 0.5), 2);
-  const within = percentile([0, 10, 10], 0.75) ?? 0;
+  assert.equal(percentile([[4, 0]], 0.99), null);
+  assert.equal(percentile([[2, 10]], 1), 2);
+  assert.equal(
+    percentile(
+      [
+        [2, 10],
+        [4, 10],
+      ],
+      0.5,
+    ),
+    2,
+  );
+  const within =
+    percentile(
+      [
+        [2, 10],
+        [4, 10],
+      ],
+      0.75,
+    ) ?? 0;
   assert.ok(within > 2 && within < 4);
 });
 
@@ -81,4 +99,13 @@ test("each minute is summarised in one sample with mean rates and the highest la
   const [{ at, requests, p99 }] = history.minutes;
   assert.deepEqual([at, requests], [60, { "/a 200": 0.5 }]);
   assert.equal(p99, history.samples[29].p99);
+});
+
+test("the percentiles of a longer time are of all its requests, not of its slowest second", () => {
+  const history = new History(new Traffic(["/a"], 1), now, 0);
+  const quiet = history.take(1000, 1000);
+  const busy = { ...quiet, times: [[128, 990]] as [number, number][], p99: 127 };
+  const slow = { ...quiet, times: [[262_144, 1]] as [number, number][], p99: 262_000 };
+  const { p50, p99 } = merged([busy, slow, quiet]);
+  assert.ok(p50 !== null && p99 !== null && p50 < 128 && p99 < 128, `${p50}, ${p99}`);
 });

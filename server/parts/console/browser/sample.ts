@@ -1,6 +1,6 @@
 /** Describes samples of the traffic, and merges samples into a sample of a longer time. */
 
-/** The server and the page keep so many one-second samples. */
+/** Maximum one-second samples that the server and the page keep. */
 export const keptSeconds = 600;
 export const keptMinutes = 1440;
 
@@ -10,7 +10,9 @@ export interface Sample {
   at: number;
   /** Keys are `<route> <status>`. */
   requests: Record<string, number>;
-  /** Microseconds per request; null without requests, like `p90` and `p99`. */
+  /** Numbers of timed requests by the upper bounds of their microseconds, each half of the next, ascending. */
+  times: [bound: number, requests: number][];
+  /** Microseconds per request, computed from `times`; null without requests, like `p90` and `p99`. */
   p50: number | null;
   p90: number | null;
   p99: number | null;
@@ -24,7 +26,30 @@ export interface Sample {
   memory: number;
 }
 
-/** Computes the mean of rates, and the maximum of times and levels. */
+/**
+ * Computes a percentile. Interpolates on a logarithmic scale between a bound and its half.
+ * @param share the percentile, from 0 to 1
+ * @returns microseconds; null without requests
+ */
+export function percentile(times: Sample["times"], share: number): number | null {
+  const all = times.reduce((sum, [, requests]) => sum + requests, 0);
+  if (all <= 0) return null;
+  let rest = share * all;
+  for (const [bound, requests] of times) {
+    if (requests > 0 && rest <= requests) return Math.round(10 * (bound / 2) * 2 ** (rest / requests)) / 10;
+    rest -= requests;
+  }
+  return times[times.length - 1][0];
+}
+
+function pooled(samples: readonly Sample[]): Sample["times"] {
+  const counts = new Map<number, number>();
+  for (const { times } of samples)
+    for (const [bound, requests] of times) counts.set(bound, (counts.get(bound) ?? 0) + requests);
+  return [...counts].sort(([a], [b]) => a - b);
+}
+
+/** Computes the mean of rates, the percentiles of all requests' times, and the maximum of levels. */
 export function merged(samples: readonly Sample[]): Sample {
   const rounded = (sum: number) => Math.round((sum / samples.length) * 100) / 100;
   const meanByName = (of: (sample: Sample) => Record<string, number>) => {
@@ -35,21 +60,18 @@ export function merged(samples: readonly Sample[]): Sample {
     return sums;
   };
   const mean = (of: (sample: Sample) => number) => rounded(samples.reduce((sum, one) => sum + of(one), 0));
-  const highest = (of: (sample: Sample) => number | null) => {
-    const values = samples.map(of).filter((value) => value !== null);
-    return values.length === 0 ? null : Math.max(...values);
-  };
+  const highest = (of: (sample: Sample) => number) => Math.max(...samples.map(of));
+  const times = pooled(samples);
   return {
     at: samples[samples.length - 1].at,
     requests: meanByName(({ requests }) => requests),
     refusedBy: meanByName(({ refusedBy }) => refusedBy),
-    p50: highest(({ p50 }) => p50),
-    p90: highest(({ p90 }) => p90),
-    p99: highest(({ p99 }) => p99),
+    times,
+    ...{ p50: percentile(times, 0.5), p90: percentile(times, 0.9), p99: percentile(times, 0.99) },
     refused: mean(({ refused }) => refused),
     unauthorized: mean(({ unauthorized }) => unauthorized),
     bytes: mean(({ bytes }) => bytes),
-    connections: highest(({ connections }) => connections) ?? 0,
-    memory: highest(({ memory }) => memory) ?? 0,
+    connections: highest(({ connections }) => connections),
+    memory: highest(({ memory }) => memory),
   };
 }

@@ -39,7 +39,8 @@ export function Controls({ choice, view }: ControlsProps) {
   const { year, pinned, words } = choice;
   const datasets = view?.datasets ?? [];
   const nation = view && unlessFailed(view.nation);
-  const code = choice.procedure ?? view?.code ?? defaultProcedure;
+  // A view of a search has no procedure.
+  const code = choice.procedure || view?.code || defaultProcedure;
   const official = view?.code === code ? (nation ?? view.unpriced)?.procedure?.name : undefined;
   const known = view && knownOf(view);
   const ofYear = datasets.find(

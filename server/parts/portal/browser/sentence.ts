@@ -24,11 +24,12 @@ export function Sentence({ words, code }: { words: ExploreWords; code: string })
 function Prices({ words: { found, nothing }, code }: { words: ExploreWords; code: string }) {
   if (found === null) {
     const links = (nothing?.ways ?? []).map(
-      ({ text, changes }) => html`<a href=${changes === null ? "/" : withParameters(changes)}>${text}</a>`,
+      ({ text, changes }) =>
+        html`<a href=${changes === null ? inYear("/") : withParameters(changes)}>${text}</a>`,
     );
     const { title, why, see, before = "", matches = [] } = nothing ?? {};
     return html`<h1>${title}.</h1>
-      <p class="under">${why} ${see && html`<a href=${see}>${seeTitle}</a>`} ${links.map((link, i) => html`${i > 0 && " · "}${link}`)}</p>
+      <p class="under">${why} ${see && html`<a href=${see}>${seeTitle}</a>`} ${links.map((link, i) => html`${(i > 0 || see) && " · "}${link}`)}</p>
       ${before && html`<p class="under">${before}</p>`}
       ${matches.map(({ text, detail, changes }) => html`<p class="under"><a href=${withParameters(changes ?? {})}>${text}</a> <small class="quiet">${detail}</small></p>`)}`;
   }

@@ -91,10 +91,10 @@ export function Standings({ answer, sorted, chosen }: StandingsProps) {
       kind: code === chosen ? "pinned" : "",
       cells: [
         html`<a href=${inYear("/", { procedure: code, with: facility.ccn })}>${titleOf(row)}</a><small class="quiet">${plainOf(code) ? `${code} ${row.name}` : code}</small>`,
-        money(charged),
+        html`<span class="narrow-only">charge </span>${money(charged)}`,
         html`<${Beside} charged=${charged} standing=${national} where="the nation" />`,
         html`<${Beside} charged=${charged} standing=${within_state} where=${facility.state} />`,
-        money(allowed),
+        html`<span class="narrow-only">allowed </span>${money(allowed)}`,
         times(charged / allowed),
         services === null ? "–" : whole(services),
       ],

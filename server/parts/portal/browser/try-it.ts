@@ -12,7 +12,7 @@ const maxLines = 200;
 /** Minimum bytes of a file to read before a part is shown. A single network chunk may have only a line or two. */
 const shownBytes = 16_384;
 
-/** Returns a string unchanged. */
+/** Returns a string unchanged, and any other value as indented JSON. */
 export const textOf = (value: unknown) =>
   typeof value === "string" ? value : JSON.stringify(value, null, 2);
 

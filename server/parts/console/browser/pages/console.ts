@@ -121,7 +121,7 @@ function Page() {
       )}</p>
       <div class="four">
         <${Figure} name="requests per second" value=${now ? perSecond(rateOf(now, /./)) : "–"} />
-        <${Figure} name="99% of requests take less, at worst" level=${isSlow ? "warn" : ""} value=${micros(now?.p99 ?? null)} />
+        <${Figure} name="99% of requests take less" level=${isSlow ? "warn" : ""} value=${micros(now?.p99 ?? null)} />
         <${Figure} name="of requests are over a rate or quota (429)" level=${(refusedShare ?? 0) >= leastRefusedShare ? "warn" : ""} value=${refusedShare === null ? "–" : percent(100 * refusedShare)} />
         <${Figure} name=${`memory, ${counted(connections, "connection", "connections")}`} value=${now ? mebibytes(now.memory) : "–"} />
       </div>

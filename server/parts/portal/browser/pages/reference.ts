@@ -207,7 +207,7 @@ export const anchorOf = (heading: string) => heading.toLowerCase().replaceAll(/[
 
 function Table({ label, head, rows }: { label: string; head: string[]; rows: string[][] }) {
   return html`<div class="figures" tabindex="0" role="region" aria-label=${label}><table>
-    <thead><tr>${head.map((cell) => html`<th scope="col">${cell}</th>`)}</tr></thead>
+    <thead><tr>${head.map((cell) => html`<th scope="col">${inline(cell)}</th>`)}</tr></thead>
     <tbody>${rows.map((row) => html`<tr>${row.map((cell) => html`<td>${inline(cell)}</td>`)}</tr>`)}</tbody>
   </table></div>`;
 }
