@@ -28,7 +28,8 @@ export function explainNoMatch(image: Image, kind: DocumentKind, text: string): 
   const index = indexOf(image, kind);
   const isPriced = pricedIn(image, kind, null);
   const { words } = read(image, kind, text);
-  const terms = termsOf(image, index, words);
+  const isAside = (word: string) => kind === "facility" && seldomMeantWords.has(word);
+  const terms = termsOf(image, index, words, isAside);
   const namesOf = ({ documents }: Matches) => [
     ...new Set(Array.from(documents.subarray(0, mostNear), (document) => nameOf(image, kind, document))),
   ];

@@ -255,7 +255,7 @@ describe("the message of a search without results", () => {
 
   test("the message about a sentence asks for the name and city, and suggests nothing absent", () => {
     const message = told("q=my+mother+was+taken+to+qxqxqx");
-    assert.match(message, /; ask with the hospital's name and city only$/);
+    assert.match(message, /: nothing matches "qxqxqx"; ask with the hospital's name and city only$/);
     assert.doesNotMatch(message, /critical access/);
   });
 
