@@ -66,7 +66,7 @@ export function noMatches(
       image,
       what,
       groupIncluding(image, text) ??
-        `no procedure group is known to include the code ${code}; ${searchFor(image, text)}`,
+        `no procedure group is known to include the code ${code}; it may be in a group that this data lacks, because the data has comprehensive APCs only; ${searchFor(image, text)}`,
     );
   const region = kind === "facility" ? regionAsked(image, text) : undefined;
   if (region !== undefined)

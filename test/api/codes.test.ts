@@ -109,7 +109,7 @@ test("the message for a code without results says why", () => {
   ] as const)
     assert.equal(
       messageOf(versions, q),
-      `no procedure matches "${q}" in data version 2024.3: no procedure group is known to include the code ${code}; ${anySearch}`,
+      `no procedure matches "${q}" in data version 2024.3: no procedure group is known to include the code ${code}; it may be in a group that this data lacks, because the data has comprehensive APCs only; ${anySearch}`,
     );
   assert.equal(
     messageOf(served, "G0378"),
