@@ -38,7 +38,7 @@ const wageSpread = 0.08;
 const allowedSpread = 0.09;
 const demandSpread = 1.3;
 const sizeSpread = 1.2;
-/** Medicare pays a share of the allowed amount. The sigma of that share's normal distribution. */
+/** Medicare pays a share of the allowed amount. This is the relative sigma of that share, whose distribution is normal. */
 const paymentSpread = 0.01;
 /** Few hospitals have most of the outlier services. */
 const outlierSpread = { services: 1.5, amount: 0.3 };

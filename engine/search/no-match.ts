@@ -119,7 +119,7 @@ export function absentHospital(image: Image, text: string): string | undefined {
   return kinds.has("maryland") && hasState(indexOf(image, "facility"), "maryland") ? undefined : reason;
 }
 
-/** Whether words name no city, or one that is also in a state. */
+/** Whether no significant word is left, or the words are a city with a hospital in the state. */
 function isOnlyIn(image: Image, words: readonly string[], state: string): boolean {
   const meant = words.filter(
     (word) => !(fillerWords.has(word) || genericWords.facility.has(meaningOf(word))),

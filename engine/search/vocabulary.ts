@@ -188,8 +188,8 @@ export const institutions: readonly (readonly [name: string, otherName: string])
 ];
 
 /**
- * The data set has no or few hospitals of these kinds, for the given reason. The hint is for searches that name no city
- * outside Virginia.
+ * The data set has no or few hospitals of these kinds, for the given reason. The hint is added if nothing
+ * else is asked for, or if the other words are a city that Virginia has, too.
  */
 export const absentHospitals: readonly (readonly [
   words: ReadonlySet<string>,

@@ -28,8 +28,8 @@ export interface DecodedRows {
 }
 
 /**
- * The library copies the file for each read. Beyond so many reads, several row groups are read at once, so that the
- * copies of a large file don't take most of the time.
+ * The library copies the whole file for each read. So neighbouring row groups are read together, up to `rowsPerGroup`
+ * rows or one part of all rows, whichever is more. All rows have this many parts.
  */
 const maxReads = 50;
 

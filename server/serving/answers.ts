@@ -124,7 +124,8 @@ export class Answers {
     if (asks < keyedAsksToKeep && !isCoded && request.getHeader(headerNames.ifNoneMatch) === "")
       return { status: 200, head: this.#headOf(image, key, remaining), body, isOverwritten: true };
     const head = { tag: tagOfKey(image, key), cacheControl: current, lastLines: this.#lastLines };
-    // With Accept-Encoding or If-None-Match, an answer is kept sooner, because it would be compressed for each request.
+    // With Accept-Encoding, an answer is kept sooner, because it would be compressed for each request. With If-None-Match
+    // it is kept sooner too, because it needs an `Answer` anyway.
     const isKept = asks >= asksToKeep;
     const answer = new Answer(head, body, isKept);
     if (isKept) this.#kept.keep(key, answer);

@@ -37,8 +37,8 @@ import { WaitingAnswers } from "./waiting.ts";
 /** A serving thread: its own HTTP server on the shared port, over images that all threads share. */
 
 /**
- * A draining thread waits until no connection is open, or until so many milliseconds pass without a request or an
- * unfinished answer. The pause gives slow clients time to receive `Connection: close`.
+ * Milliseconds without a request or an unfinished answer after which a draining thread stops waiting for its open
+ * connections. The pause gives slow clients time to receive `Connection: close`.
  */
 const quietMs = 1000;
 const drainStepMs = 50;

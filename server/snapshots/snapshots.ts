@@ -26,8 +26,8 @@ const otherContent =
 /** Interval of progress lines in the log during a long load. */
 const progressMs = 2000;
 /**
- * A file that the system doesn't let the server read is tried again when it changes, and at every so many scans, because
- * the reason may be elsewhere.
+ * Scans between two tries of a file that can't be read or served yet. The file is also tried when it changes. The scans
+ * are needed because the reason may be outside the file.
  */
 const scansToRetry = 120;
 

@@ -40,7 +40,7 @@ export interface Choice {
   state: string | null;
   /** A ZIP code, or a city with its state. With it the state is ignored. */
   near: string | null;
-  /** Radius around it in miles. */
+  /** Radius around `near`, in miles. */
   within: number;
   /** A city that the ZIP code stands for, such as `Los Angeles, CA`. */
   city: string | null;

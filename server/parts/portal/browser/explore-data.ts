@@ -33,7 +33,7 @@ export interface Pinned {
   ccn: string;
   /** Null if the data doesn't have the hospital. */
   entry: Entry | null;
-  /** The ranks of the hospital's charge: around the ZIP code, if it is there, else in nation and state. */
+  /** The ranks of the hospital's charge: around the chosen place if the hospital is there, otherwise in nation and state. */
   standings: Standings;
   trend: FacilityTrendsAnswer | null;
 }
@@ -63,7 +63,7 @@ export interface View {
   pinned: Pinned[];
   /** The procedure's unpriced hospitals if no hospital in the place has a price; null otherwise or without any. */
   unpriced: FacilitiesAnswer | null;
-  /** The nearest hospital with a price if none around the ZIP code has one; null otherwise or without any. */
+  /** The nearest hospital with a price if none around `near` has one; null otherwise, or if none is found. */
   nearest: Priced | null;
   datasets: Dataset[];
 }

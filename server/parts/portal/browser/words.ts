@@ -184,7 +184,7 @@ const timesInWords = (ratio: number) => `${ratio.toFixed(ratio < 100 ? 1 : 0)} t
 
 type Rank = Pick<Standing, "rank" | "facilities">;
 
-/** The ranks of a hospital's charge: around a ZIP code, if it is there, else in nation and state. */
+/** The ranks of a hospital's charge: around the chosen place if the hospital is there, otherwise in nation and state. */
 export interface Standings {
   around?: Rank;
   national?: Standing | null | undefined;
