@@ -140,7 +140,7 @@ function asideIn(index: SearchIndex, words: readonly string[]): Set<string> {
 
 /**
  * Whether matches without the words that were set aside are meant: the words are only those of a sentence, or the search
- * says hospital, or it names the first match. A single word beside words of procedures has to tell one hospital.
+ * says hospital, or it names the first match. Beside words of procedures it has to tell one hospital.
  */
 function isMeantBeside(
   index: SearchIndex,
@@ -153,7 +153,7 @@ function isMeantBeside(
   const needed = terms.filter(({ isNeeded }) => isNeeded);
   if (words.some((word) => /^hospitals?$/.test(word)) && needed.every((term) => isThere(index, term, first)))
     return true;
-  const isTelling = needed.length > 1 || total === 1 || needed[0].code === first;
+  const isTelling = total === 1 || needed[0].code === first;
   return isNamed(index, terms, first) && (isTelling || ![...aside].some(isOfProcedures));
 }
 
