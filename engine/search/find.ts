@@ -4,6 +4,7 @@ import { stableOrder } from "../snapshot/sort.ts";
 import { levelBits, type Term } from "./matching.ts";
 import type { Place } from "./places.ts";
 import { maxPoints, scorerOf } from "./scoring.ts";
+import { sureScore } from "./sure.ts";
 import { type DocumentKind, documentsOf, type SearchIndex } from "./text-index.ts";
 
 export interface Matches {
@@ -77,9 +78,6 @@ function matchedTerms(index: SearchIndex, terms: readonly Term[]): Uint16Array {
   }
   return matched;
 }
-
-/** From this score on, every significant word matched, and nothing else fits as well. */
-export const sureScore = 0.5;
 
 /** Raises the scores of matches that are meant to 0.5 and more. */
 export function sure(matches: Matches): Matches {

@@ -2,10 +2,9 @@ import {
   type Absent,
   absentIn,
   type Image,
-  type Matches,
+  isFirstMeant,
   procedureCodePattern,
   search,
-  sureScore,
   textAt,
 } from "../../engine/query.ts";
 import type { Versions } from "./endpoint.ts";
@@ -27,8 +26,6 @@ export interface ProcedureAsked {
 }
 
 const mostCandidates = 5;
-/** Minimum lead of the first match's score over the second's, in thousandths, for the first to be meant. */
-const clearLead = 10;
 
 /**
  * Finds the procedure group that is asked for.
@@ -55,7 +52,7 @@ export function procedureAsked(versions: Versions, image: Image, asked: string):
     );
   }
   const absent = absentIn(image, asked);
-  if (!isSure(matches)) {
+  if (!isFirstMeant(matches.scores)) {
     const candidates = Array.from(matches.documents, named);
     const list = candidates.map(({ code, name }) => `${code} (${name})`).join(", ");
     throw new ApiError(
@@ -66,9 +63,4 @@ export function procedureAsked(versions: Versions, image: Image, asked: string):
   }
   const [procedure] = matches.documents;
   return { procedure, ...named(procedure), isSearched: true, absent };
-}
-
-/** Whether a search found one group that is meant. */
-function isSure({ scores: [first, second = 0] }: Matches): boolean {
-  return first >= sureScore && Math.round(1000 * (first - second)) >= clearLead;
 }

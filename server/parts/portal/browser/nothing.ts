@@ -1,3 +1,4 @@
+import { isFirstMeant } from "../../../../engine/search/sure.ts";
 import { printable, whole } from "../../../shared/browser/format.ts";
 import {
   type Absent,
@@ -50,10 +51,6 @@ export interface Way {
 /** Text of the link to Medicare's prices. */
 export const seeTitle = "Look it up in Medicare's own price lookup";
 
-/** The first match is surely meant if its score is this much higher than the second match's, as in the API. */
-const clearLead = 0.01;
-const sureScore = 0.5;
-
 export const absentIn = (search: SearchAnswer | Failure): readonly Absent[] => search.absent ?? [];
 
 /** Why Enter doesn't choose the first match: something is absent, or words are set aside; empty if it may. */
@@ -68,13 +65,9 @@ const asideText = (ignored: readonly string[]) =>
 
 /** The code of the one procedure that words mean; null if there is any doubt. */
 export function surelyMeant(search: SearchAnswer): string | null {
-  const [first, second] = search.data;
-  const isSure =
-    first?.type === "procedure" &&
-    first.score >= sureScore &&
-    Math.round(1000 * (first.score - (second?.score ?? 0))) >= 1000 * clearLead &&
-    doubtOf(search) === "";
-  return isSure ? first.code : null;
+  const [first] = search.data;
+  const isSure = isFirstMeant(search.data.map(({ score }) => score)) && doubtOf(search) === "";
+  return isSure && first.type === "procedure" ? first.code : null;
 }
 
 /** Answers words that don't surely mean one procedure. What this data can't have comes first. */
