@@ -98,8 +98,9 @@ export class ThreadTraffic {
 
   /** @param slot the slot of the account whose request is refused */
   refused(ceiling: Ceiling, slot: number): void {
-    this.#words[ceilings.indexOf(ceiling)]++;
+    // The account comes first, so that a reader who sees a higher sum also finds the account.
     this.#words[this.#words.length - accountWords + slot]++;
+    this.#words[ceilings.indexOf(ceiling)]++;
   }
 
   unauthorized(fault: KeyFault): void {

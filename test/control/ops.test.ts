@@ -50,7 +50,12 @@ test("a request whose handler fails gets 500, and the next one is answered", asy
 
 test("a console with an unreadable state gives 500 for its stream and still serves its page", async () => {
   const traffic = new Traffic([], 1);
-  const history = new History(traffic, () => ({ connections: 0, memory: 0, refusedBy: new Map() }), 0);
+  const history = new History(
+    traffic,
+    () => ({ connections: 0, memory: 0 }),
+    () => new Map(),
+    0,
+  );
   shown = new OperatorConsole(history, () => {
     throw new Error("the database disk image is malformed");
   });

@@ -16,11 +16,8 @@ export async function startConsole(core: Core): Promise<RunningPart> {
     const counts = Array.from(accounts.names(), ([slot, name]) => [name, traffic.refusedOf(slot)] as const);
     return new Map(counts.filter(([, count]) => count > 0));
   };
-  const usage = () => ({
-    ...{ connections: connections.open, memory: process.memoryUsage.rss() },
-    refusedBy: refusedBy(),
-  });
-  const history = new History(traffic, usage, performance.now());
+  const usage = () => ({ connections: connections.open, memory: process.memoryUsage.rss() });
+  const history = new History(traffic, usage, refusedBy, performance.now());
   const server = () => ({
     node: process.version,
     threads: settings.THREADS,

@@ -8,9 +8,10 @@ const minuteSeconds = 60;
 interface Now {
   connections: number;
   memory: number;
-  /** Each account's refused requests since the start. Accounts without any may be left out. */
-  refusedBy: ReadonlyMap<string, number>;
 }
+
+/** Returns each account's refused requests since the start. Accounts without any may be left out. */
+type RefusedBy = () => ReadonlyMap<string, number>;
 
 /** Maximum accounts that a sample names: those with the most refused requests. */
 const mostRefused = 10;
@@ -18,6 +19,7 @@ const mostRefused = 10;
 export class History {
   readonly #traffic: Pick<Traffic, "snapshot">;
   readonly #now: () => Now;
+  readonly #refusedBy: RefusedBy;
   /** One sample per second, oldest first. */
   readonly samples: Sample[] = [];
   /** One sample per whole minute, oldest first. */
@@ -28,11 +30,12 @@ export class History {
   #beforeMs: number;
 
   /** @param steadyMs milliseconds of a clock that never jumps */
-  constructor(traffic: Pick<Traffic, "snapshot">, now: () => Now, steadyMs: number) {
+  constructor(traffic: Pick<Traffic, "snapshot">, now: () => Now, refusedBy: RefusedBy, steadyMs: number) {
     this.#traffic = traffic;
     this.#now = now;
+    this.#refusedBy = refusedBy;
     this.#before = traffic.snapshot();
-    this.#refusedBefore = now().refusedBy;
+    this.#refusedBefore = refusedBy();
     this.#beforeMs = steadyMs;
   }
 
@@ -63,7 +66,9 @@ export class History {
     const times = buckets
       .map((count, i): [number, number] => [boundOf(i), count])
       .filter(([, count]) => count > 0);
-    const { refusedBy, ...levels } = this.#now();
+    const refused = sum(after.refused) - sum(this.#before.refused);
+    // There may be a million accounts, so they are read only after a refusal.
+    const refusedBy = refused === 0 ? this.#refusedBefore : this.#refusedBy();
     const refusedNow = [...refusedBy]
       .map(([name, count]): [string, number] => [name, rate(count - (this.#refusedBefore.get(name) ?? 0))])
       .filter(([, each]) => each > 0)
@@ -74,11 +79,11 @@ export class History {
       requests,
       times,
       ...{ p50: percentile(times, 0.5), p90: percentile(times, 0.9), p99: percentile(times, 0.99) },
-      refused: rate(sum(after.refused) - sum(this.#before.refused)),
+      refused: rate(refused),
       unauthorized: rate(sum(after.unauthorized) - sum(this.#before.unauthorized)),
       bytes: rate(bytes),
       refusedBy: Object.fromEntries(refusedNow),
-      ...levels,
+      ...this.#now(),
     };
     this.samples.push(sample);
     if (this.samples.length > keptSeconds) this.samples.shift();

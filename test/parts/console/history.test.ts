@@ -5,7 +5,8 @@ import { History } from "../../../server/parts/console/history.ts";
 import { ThreadTraffic, Traffic } from "../../../server/shared/traffic.ts";
 
 const refusedBy = new Map<string, number>();
-const now = () => ({ connections: 3, memory: 2 ** 20, refusedBy: new Map(refusedBy) });
+const refusedNow = () => new Map(refusedBy);
+const now = () => ({ connections: 3, memory: 2 ** 20 });
 
 test("a sample holds the rates per second since the previous sample", () => {
   const traffic = new Traffic(["/a", "/b"], 1);
@@ -17,7 +18,7 @@ test("a sample holds the rates per second since the previous sample", () => {
     thread.answered(route, status, 100, begun);
   };
   answer(0, 200, 1);
-  const history = new History(traffic, now, 0);
+  const history = new History(traffic, now, refusedNow, 0);
   for (let i = 0; i < 4; i++) answer(0, 200, 0.003);
   answer(1, 404, 0.003);
   thread.refused("quota", 0);
@@ -51,7 +52,7 @@ test("a sample holds the rates per second since the previous sample", () => {
 });
 
 test("the history keeps one sample a second for ten minutes, oldest first", () => {
-  const history = new History(new Traffic(["/a"], 1), now, 0);
+  const history = new History(new Traffic(["/a"], 1), now, refusedNow, 0);
   for (let second = 1; second <= 605; second++) history.take(second * 1000, second * 1000);
   assert.equal(history.samples.length, 600);
   assert.deepEqual([history.samples[0].at, history.samples[599].at], [6, 605]);
@@ -86,7 +87,7 @@ test("each minute is summarised in one sample with mean rates and the highest la
   const traffic = new Traffic(["/a"], 1);
   let nowMs = 0;
   const thread = new ThreadTraffic(traffic.buffers[0], () => nowMs);
-  const history = new History(traffic, now, 0);
+  const history = new History(traffic, now, refusedNow, 0);
   for (let second = 1; second <= 60; second++) {
     if (second === 30) {
       const begun = thread.begin();
@@ -102,7 +103,7 @@ test("each minute is summarised in one sample with mean rates and the highest la
 });
 
 test("the percentiles of a longer time are of all its requests, not of its slowest second", () => {
-  const history = new History(new Traffic(["/a"], 1), now, 0);
+  const history = new History(new Traffic(["/a"], 1), now, refusedNow, 0);
   const quiet = history.take(1000, 1000);
   const busy = { ...quiet, times: [[128, 990]] as [number, number][], p99: 127 };
   const slow = { ...quiet, times: [[262_144, 1]] as [number, number][], p99: 262_000 };
