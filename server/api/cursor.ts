@@ -1,5 +1,4 @@
 import { type Image, versionName } from "../../engine/query.ts";
-import { hashOf } from "../shared/hash.ts";
 import { basePath } from "./endpoint.ts";
 
 /** Writes and reads the cursors of pages. */
@@ -92,4 +91,14 @@ export function decodeCursor(cursor: string): Cursor | undefined {
   if (found === null || hashOf(text) !== decoded.readInt32LE(text.length)) return undefined;
   const [, version, content, list, offset, query] = found;
   return { version, content, list, offset: Number(offset), query };
+}
+
+const seed = 0x811c9dc5;
+const prime = 0x01000193;
+
+/** Computes a text's 32-bit FNV-1a hash, continued from a previous hash. A changed letter always changes the hash. */
+function hashOf(text: string, before = seed): number {
+  let hash = before;
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), prime);
+  return hash;
 }

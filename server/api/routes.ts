@@ -98,6 +98,11 @@ export const keyedPaths: ReadonlyMap<string, Keyed> = new Map(
   allEndpoints.flatMap(({ path, keyed }) => (keyed === undefined ? [] : [[basePath + path, keyed]])),
 );
 
+/** All paths without a parameter. */
+export const exactPaths: readonly string[] = allEndpoints
+  .filter(({ segment }) => segment === undefined)
+  .map(({ path }) => basePath + path);
+
 /** The templates of all paths, for the metrics. A route is an index into this list. */
 export const routes: readonly string[] = [
   "unknown",

@@ -1,6 +1,6 @@
 import type { Answer } from "./reply.ts";
 
-/** Keeps answers up to a maximum of memory, and counts requests. */
+/** Keeps answers up to a maximum of memory, and counts price queries. */
 
 const maxBytes = 8 * 2 ** 20;
 /** Bytes that an answer takes besides its body. */
@@ -42,22 +42,19 @@ export class AnswerCache<Key extends string | number> {
   }
 }
 
-/** Number of counters. A request's hash selects a counter. */
+/** Number of counters. A query's number selects a counter. */
 const places = 2 ** 14;
 
-/** Counts how often each request is made. Another request with the same counter resets the count. */
+/** Counts how often each price query is made. Another query with the same counter resets the count. */
 export class AskCounter {
-  readonly #hashes = new Int32Array(places);
+  readonly #keys = new Int32Array(places);
   readonly #asks = new Uint32Array(places);
 
-  /**
-   * Counts a request. Returns how often it was made, this time included.
-   * @param hash requests with the same hash are counted together, so their answers are kept sooner
-   */
-  count(hash: number): number {
-    const place = (hash ^ (hash >>> 14)) & (places - 1);
-    if (this.#hashes[place] !== hash) {
-      this.#hashes[place] = hash;
+  /** Counts a query. Returns how often it was made, this time included. @param key the query's number */
+  count(key: number): number {
+    const place = (key ^ (key >>> 14)) & (places - 1);
+    if (this.#keys[place] !== key) {
+      this.#keys[place] = key;
       this.#asks[place] = 0;
     }
     return ++this.#asks[place];

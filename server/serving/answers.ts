@@ -5,17 +5,15 @@ import { constantError } from "../api/errors.ts";
 import type { Usage } from "../api/responses.ts";
 import { decodeTarget, keyedPaths, resolve, type Target } from "../api/routes.ts";
 import { findVersion } from "../api/years.ts";
-import { hashOf } from "../shared/hash.ts";
 import { AnswerCache, AskCounter } from "./answer-cache.ts";
 import { Answer, fileReply, Head, headerNames, okLines, type Reply, type RequestHead } from "./reply.ts";
 
 /** Makes the answers to admitted requests, and keeps frequent answers. */
 
-/** Number of equal requests at which an answer is kept. */
-const asksToKeep = 2;
 /**
  * Number of equal price queries at which an answer is kept, if they have the usual form and neither Accept-Encoding nor
- * If-None-Match. Making such an answer takes a microsecond, and keeping it costs more.
+ * If-None-Match. Making such an answer takes a microsecond, and keeping it costs more. Other answers take longer to
+ * make, and are kept at once.
  */
 const keyedAsksToKeep = 64;
 /** Bytes of the buffer in which answers are made. A new buffer for each answer would cost more than the answer. */
@@ -103,7 +101,7 @@ export class Answers {
       return fileReply(head, body, type, request, slot, remaining, method === "GET");
     }
     // An answer with the account's state isn't kept, because it may differ with every request.
-    const isKept = !context.isLive && this.#asks.count(hashOf(asked)) >= asksToKeep;
+    const isKept = !context.isLive;
     const answer = new Answer(head, body, isKept);
     if (isKept) this.#kept.keep(asked, answer);
     return answer.replyTo(request, remaining);
@@ -119,16 +117,14 @@ export class Answers {
     if (kept !== undefined) return kept.replyTo(request, remaining);
     const image = this.#versions.images[0];
     const body = keyed.answer(image, key, this.#scratch);
-    const asks = this.#asks.count(key);
-    const isCoded = request.getHeader(headerNames.acceptEncoding) !== "";
-    if (asks < keyedAsksToKeep && !isCoded && request.getHeader(headerNames.ifNoneMatch) === "")
+    const isPlain =
+      request.getHeader(headerNames.acceptEncoding) === "" &&
+      request.getHeader(headerNames.ifNoneMatch) === "";
+    if (isPlain && this.#asks.count(key) < keyedAsksToKeep)
       return { status: 200, head: this.#headOf(image, key, remaining), body, isOverwritten: true };
     const head = { tag: tagOfKey(image, key), cacheControl: current, lastLines: this.#lastLines };
-    // With Accept-Encoding, an answer is kept sooner, because it would be compressed for each request. With If-None-Match
-    // it is kept sooner too, because it needs an `Answer` anyway.
-    const isKept = asks >= asksToKeep;
-    const answer = new Answer(head, body, isKept);
-    if (isKept) this.#kept.keep(key, answer);
+    const answer = new Answer(head, body, true);
+    this.#kept.keep(key, answer);
     return answer.replyTo(request, remaining);
   }
 

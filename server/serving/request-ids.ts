@@ -37,8 +37,10 @@ export class RequestIds {
 export function withRequestId(reply: Reply, id: string): Reply {
   const line = `\r\nX-Request-Id: ${id}`;
   const { head } = reply;
-  return {
-    ...reply,
-    head: typeof head === "string" ? head + line : Buffer.concat([head, Buffer.from(line)]),
-  };
+  if (typeof head === "string") return { ...reply, head: head + line };
+  // `Buffer.concat` would take longer.
+  const bytes = Buffer.allocUnsafe(head.length + line.length);
+  bytes.set(head);
+  bytes.write(line, head.length, "latin1");
+  return { ...reply, head: bytes };
 }

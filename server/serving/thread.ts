@@ -7,7 +7,7 @@ import { Limits } from "../accounts/limits.ts";
 import { AccountNames } from "../accounts/names.ts";
 import { PermitTable } from "../accounts/permit-table.ts";
 import type { Versions } from "../api/endpoint.ts";
-import { isApiPath, keyedPaths } from "../api/routes.ts";
+import { exactPaths, isApiPath } from "../api/routes.ts";
 import { Connections } from "../shared/connections.ts";
 import {
   type FromServe,
@@ -158,7 +158,7 @@ function start(data: ServeData, published: readonly PublishedVersion[]): Started
     data.host,
     data.port,
     connections,
-    keyedPaths.keys(),
+    exactPaths,
     responder,
     report,
     pages && posts && { below: pages.postsBelow, take: (res, req, route) => posts.take(res, req, route) },
