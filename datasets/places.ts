@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { cityKey, imageFormatVersion, type Places, stateIndex } from "../engine/query.ts";
+import { citiesOf, imageFormatVersion, type Places, stateIndex } from "../engine/query.ts";
 
 /** The version of npm's package `zipcodes` in package.json. */
 const version = "8.0.0";
@@ -22,16 +22,22 @@ type Keep = (name: string, make: () => Buffer) => Buffer;
  * @param keep caches the table between threads and starts, because reading the text takes 0.1 s
  */
 export function readPlaces(keep: Keep = (_, make) => make()): Places {
+  if (places !== undefined) return places;
   let read: Map<number, Entry> | undefined;
   const entries = () => {
     read ??= readEntries();
     return read;
   };
-  places ??= columnsOf(
-    keep(`zipcodes-${version}`, () => tableOf(entries())),
-    // The keys of cities may change with the image's format.
-    keep(`zipcodes-${version}-cities-${imageFormatVersion}`, () => citiesOf(entries())).toString(),
-  );
+  const all = new Int32Array(new Uint8Array(keep(`zipcodes-${version}`, () => tableOf(entries()))).buffer);
+  const count = all.length / 3;
+  const [zip, latitude, longitude] = [0, 1, 2].map((i) => all.subarray(i * count, (i + 1) * count));
+  const makeCities = () => {
+    const city = Array.from(entries().values(), (entry) => entry.city);
+    return Buffer.from(JSON.stringify(citiesOf(city, { latitude, longitude })));
+  };
+  // The keys of cities may change with the image's format.
+  const cities = JSON.parse(keep(`zipcodes-${version}-cities-${imageFormatVersion}`, makeCities).toString());
+  places = { name, zip, latitude, longitude, cities };
   return places;
 }
 
@@ -39,15 +45,6 @@ export function readPlaces(keep: Keep = (_, make) => make()): Places {
 export function zipsByStart(): Map<string, string[]> {
   const zips = Array.from(readPlaces().zip, (zip) => String(zip).padStart(5, "0"));
   return Map.groupBy(zips, (zip) => zip.slice(0, 2));
-}
-
-function columnsOf(table: Buffer, cities: string): Places {
-  const all = new Int32Array(new Uint8Array(table).buffer);
-  const count = all.length / 3;
-  const [zip, latitude, longitude] = [0, 1, 2].map((i) => all.subarray(i * count, (i + 1) * count));
-  const lines = cities.split("\n").map((line) => line.split("\t"));
-  const [city, key] = [0, 1].map((i) => lines.map((fields) => fields[i]));
-  return { name, zip, latitude, longitude, city, cityKey: key };
 }
 
 interface Entry {
@@ -75,15 +72,4 @@ function tableOf(entries: Map<number, Entry>): Buffer {
     Int32Array.from(entries.values(), (entry) => Math.round(1e6 * entry[axis]));
   const columns = [Int32Array.from(entries.keys()), column("latitude"), column("longitude")];
   return Buffer.concat(columns.map(({ buffer }) => Buffer.from(buffer)));
-}
-
-/** The city and state of each ZIP code and the city's key, a line each, in the order of the ZIP codes. */
-function citiesOf(entries: Map<number, Entry>): Buffer {
-  const keys = new Map<string, string>();
-  const lines = Array.from(entries.values(), ({ city }) => {
-    const key = keys.get(city) ?? cityKey(city);
-    keys.set(city, key);
-    return `${city}\t${key}`;
-  });
-  return Buffer.from(lines.join("\n"));
 }

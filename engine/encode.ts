@@ -48,7 +48,7 @@ export interface TextColumn {
   bytes: Buffer;
 }
 
-export function encodeText(values: string[]): TextColumn {
+export function encodeText(values: readonly string[]): TextColumn {
   const offsets = new Int32Array(values.length + 1);
   const { buffer, byteOffset, length } = utf8(values.join(""));
   let end = 0;

@@ -46,6 +46,6 @@ export type { Absent } from "./search/procedure-words.ts";
 export { regionAsked } from "./search/regions.ts";
 export { absentIn, search, unpricedMatches } from "./search/search.ts";
 export { isFirstMeant, sureScore } from "./search/sure.ts";
-export { cityKey } from "./search/text.ts";
+export { citiesOf } from "./search/text.ts";
 export { type DocumentKind, documentKinds } from "./search/text-index.ts";
 export * from "./snapshot/schema.ts";

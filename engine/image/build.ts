@@ -9,7 +9,7 @@ import { encodeHeads, encodePrefixes, measureAnswers, writeAnswers } from "./ans
 import { stateGroup, stateIndex } from "./group-numbers.ts";
 import { groupRows } from "./groups.ts";
 import { attachImage, type Contents, type Description, type Image, layOut, maxImageBytes } from "./image.ts";
-import { findPlace, noPlaces, type Places } from "./places.ts";
+import { findPlace, noCities, noPlaces, type Places } from "./places.ts";
 import { summarize } from "./summaries.ts";
 
 export interface BuildLimits {
@@ -58,6 +58,7 @@ export function buildImage(
     sha256,
     contentSha256,
   };
+  const { cities = noCities } = places;
   const procedureOf = new Map(procedures.code.map((code, i) => [code, i]));
   const contents: Contents = {
     description: Buffer.from(JSON.stringify(description)),
@@ -74,7 +75,10 @@ export function buildImage(
     placeZip: places.zip,
     placeLatitude: places.latitude,
     placeLongitude: places.longitude,
-    ...citiesOf(places),
+    placeCity: encodeText(cities.key),
+    placeCityName: encodeText(cities.name),
+    placeCityLatitude: Int32Array.from(cities.latitude),
+    placeCityLongitude: Int32Array.from(cities.longitude),
     ...groups,
     csvBytes: new Float64Array(groups.groupRows.length),
     summaries,
@@ -105,23 +109,6 @@ function includedCodes(procedures: string[], codes: Snapshot["codes"]): HcpcsCod
 function includesText(codes: readonly HcpcsCode[] | null): string {
   const shown = codes?.map(({ code, description }) => ({ code, description: description || null }));
   return JSON.stringify(shown ?? null);
-}
-
-/** The cities of a table of places, and the means of their ZIP codes' coordinates. */
-function citiesOf({ city = [], cityKey = [], latitude, longitude }: Places) {
-  const zipsOf = Map.groupBy(city.keys(), (i) => cityKey[i]);
-  const names = [...zipsOf.keys()].sort();
-  const meansOf = (axis: Int32Array) =>
-    Int32Array.from(names, (key) => {
-      const zips = zipsOf.get(key) ?? [];
-      return Math.round(zips.reduce((sum, i) => sum + axis[i], 0) / zips.length);
-    });
-  return {
-    placeCity: encodeText(names),
-    placeCityName: encodeText(names.map((key) => city[zipsOf.get(key)?.[0] ?? 0])),
-    placeCityLatitude: meansOf(latitude),
-    placeCityLongitude: meansOf(longitude),
-  };
 }
 
 /** Equal texts have the same rank. */

@@ -9,10 +9,18 @@ export interface Places {
   latitude: Int32Array;
   /** Longitudes in millionths of a degree. */
   longitude: Int32Array;
-  /** The city and state of each ZIP code, such as `Boston, MA`. Without it, no city has a place. */
-  city?: readonly string[];
-  /** What `cityKey` returns for each `city`. Whoever reads the table makes the keys, because they take 0.05 s. */
-  cityKey?: readonly string[];
+  /** Without them, no city has a place. Whoever reads the table makes them by `citiesOf`, because it takes 0.1 s. */
+  cities?: Cities;
+}
+
+/** Cities, ascending by key. Coordinates are the means of their ZIP codes', in millionths of a degree. */
+export interface Cities {
+  /** The city as one word, a space and the state, such as `newyork NY`; see `cityWord`. */
+  key: readonly string[];
+  /** The city and its state, such as `Boston, MA`. */
+  name: readonly string[];
+  latitude: readonly number[];
+  longitude: readonly number[];
 }
 
 /** Coordinates in millionths of a degree. */
@@ -22,6 +30,7 @@ export interface Point {
 }
 
 const none = new Int32Array(0);
+export const noCities: Cities = { key: [], name: [], latitude: [], longitude: [] };
 export const noPlaces: Places = { name: null, zip: none, latitude: none, longitude: none };
 
 /** Finds a five-digit ZIP code among ascending ones. Returns its position, or −1 if there is none. O(log places). */

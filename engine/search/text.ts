@@ -1,3 +1,4 @@
+import type { Cities, Places } from "../image/places.ts";
 import { stateNames } from "../snapshot/schema.ts";
 import { otherStateNames } from "./nicknames.ts";
 import { withLevels } from "./numbered-levels.ts";
@@ -64,9 +65,29 @@ export function cityWord(name: string): string {
 }
 
 /** Returns a city's name as one word, a space, and the state's code. @param city such as `Saint Louis, MO` */
-export function cityKey(city: string): string {
+function cityKey(city: string): string {
   const comma = city.lastIndexOf(",");
   return `${cityWord(city.slice(0, comma))} ${city.slice(comma + 2)}`;
+}
+
+/** Makes the cities of a table of places. @param city the city and state of each ZIP code, such as `Boston, MA` */
+export function citiesOf(
+  city: readonly string[],
+  { latitude, longitude }: Pick<Places, "latitude" | "longitude">,
+): Cities {
+  const keyOf = new Map(city.map((name) => [name, ""]));
+  for (const name of keyOf.keys()) keyOf.set(name, cityKey(name));
+  const zipsOf = Map.groupBy(city.keys(), (i) => keyOf.get(city[i]) ?? "");
+  const key = [...zipsOf.keys()].sort();
+  const zips = key.map((each) => zipsOf.get(each) ?? []);
+  const meansOf = (axis: Int32Array) =>
+    zips.map((of) => Math.round(of.reduce((sum, i) => sum + axis[i], 0) / of.length));
+  return {
+    key,
+    name: zips.map(([first]) => city[first]),
+    latitude: meansOf(latitude),
+    longitude: meansOf(longitude),
+  };
 }
 
 /** The functions that return a word's form in each index. */

@@ -4,7 +4,7 @@ import path from "node:path";
 import { describe, test } from "node:test";
 import * as v from "valibot";
 import { readPlaces } from "../../datasets/places.ts";
-import { cityKey, type FacilityField, type Snapshot } from "../../engine/index.ts";
+import { citiesOf, type FacilityField, type Snapshot } from "../../engine/index.ts";
 import type { Versions } from "../../server/api/endpoint.ts";
 import { facilitiesResponse } from "../../server/api/responses.ts";
 import { ask as askService, openService } from "../support/asking.ts";
@@ -102,12 +102,12 @@ describe("lists of facilities", () => {
 
   test("a city is the mean of its ZIP codes, however it is written, and a city of several states needs its state", () => {
     const city = ["Saint Ives, NY", "St. Ives, NY", "Port Iowa, IL", "Saint Ives, IL", "Saint Ives, AK"];
+    const latitude = Int32Array.of(40_000_000, 42_000_000, 41_000_000, 41_000_000, 60_000_000);
+    const longitude = Int32Array.of(-90_000_000, -90_000_000, -90_000_000, -80_000_000, -150_000_000);
     const zips = {
       name: "Five places",
       zip: Int32Array.of(501, 10001, 60601, 60602, 99501),
-      latitude: Int32Array.of(40_000_000, 42_000_000, 41_000_000, 41_000_000, 60_000_000),
-      longitude: Int32Array.of(-90_000_000, -90_000_000, -90_000_000, -80_000_000, -150_000_000),
-      ...{ city, cityKey: city.map(cityKey) },
+      ...{ latitude, longitude, cities: citiesOf(city, { latitude, longitude }) },
     };
     const there = versionsOf(imageWith(withTexts(snapshot, { zip }), zips));
     const near = (city: string, version = there) => {
@@ -142,12 +142,12 @@ describe("lists of facilities", () => {
 
   test("a city's nickname means the city in its state", () => {
     const city = ["New York, NY", "New York, MO", "Bronx, NY", "Philadelphia, PA", "Saint Ives, AK"];
+    const latitude = Int32Array.of(40_000_000, 42_000_000, 41_000_000, 41_000_000, 60_000_000);
+    const longitude = Int32Array.of(-90_000_000, -90_000_000, -90_000_000, -90_000_000, -150_000_000);
     const zips = {
       name: "Five places",
       zip: Int32Array.of(501, 10001, 60601, 60602, 99501),
-      latitude: Int32Array.of(40_000_000, 42_000_000, 41_000_000, 41_000_000, 60_000_000),
-      longitude: Int32Array.of(-90_000_000, -90_000_000, -90_000_000, -90_000_000, -150_000_000),
-      ...{ city, cityKey: city.map(cityKey) },
+      ...{ latitude, longitude, cities: citiesOf(city, { latitude, longitude }) },
     };
     const there = versionsOf(imageWith(withTexts(snapshot, { zip }), zips));
     for (const [asked, name] of [
@@ -478,7 +478,11 @@ test("places come from the installed zipcodes package and lie in US states and t
   assert.deepEqual(at(10001), [40.7484, -73.9967]);
   assert.deepEqual(at(96910), [13.47, 144.74]);
   // 09001 is a military address abroad. 10200 has a longitude with the wrong sign in the source table.
-  const { city = [] } = readPlaces();
-  assert.deepEqual([city.length, city[zip.indexOf(10001)]], [zip.length, "New York, NY"]);
+  const { cities } = readPlaces();
+  const newYork = cities?.key.indexOf("newyork NY") ?? -1;
+  const nearManhattan = [cities?.latitude, cities?.longitude].map(
+    (axis) => Math.round(axis?.[newYork] ?? 0) / 1e6,
+  );
+  assert.deepEqual([cities?.name[newYork], nearManhattan.map(Math.round)], ["New York, NY", [41, -74]]);
   for (const absent of [9001, 10200]) assert.equal(zip.indexOf(absent), -1);
 });
