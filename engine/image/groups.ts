@@ -28,11 +28,31 @@ export function groupRows(
   for (let row = 0; row < count; row++)
     stateGroup[row] = rows.procedure[row] * stateCodes.length + stateOf[rows.facility[row]];
 
+  const groups = national * (1 + stateCodes.length);
+  const groupRows = new Uint32Array(groups);
+  const groupSuppressed = new Uint32Array(groups);
+  for (let row = 0; row < count; row++) {
+    const isSuppressed = rows.charge[row] === blank && rows.allowed[row] === blank ? 1 : 0;
+    groupRows[rows.procedure[row]]++;
+    groupRows[national + stateGroup[row]]++;
+    groupSuppressed[rows.procedure[row]] += isSuppressed;
+    groupSuppressed[national + stateGroup[row]] += isSuppressed;
+  }
+  const groupStart = new Uint32Array(groups + 1);
+  for (const row of priced) {
+    groupStart[rows.procedure[row] + 1]++;
+    groupStart[national + stateGroup[row] + 1]++;
+  }
+  for (let group = 1; group < groupStart.length; group++) groupStart[group] += groupStart[group - 1];
+
   /** Orders the rows of each group as they are in `sorted`. */
   const grouped = (sorted: Uint32Array<ArrayBuffer>) => {
     const order = new Uint32Array(2 * priced.length);
-    order.set(stableOrder(rows.procedure, sorted));
-    order.set(stableOrder(stateGroup, sorted), priced.length);
+    const next = groupStart.slice();
+    for (const row of sorted) {
+      order[next[rows.procedure[row]]++] = row;
+      order[next[national + stateGroup[row]]++] = row;
+    }
     return order;
   };
   const order = grouped(byCharge);
@@ -56,22 +76,6 @@ export function groupRows(
     name: grouped(stableOrder(names, priced)),
   };
 
-  const groups = national * (1 + stateCodes.length);
-  const groupRows = new Uint32Array(groups);
-  const groupSuppressed = new Uint32Array(groups);
-  for (let row = 0; row < count; row++) {
-    const isSuppressed = rows.charge[row] === blank && rows.allowed[row] === blank ? 1 : 0;
-    groupRows[rows.procedure[row]]++;
-    groupRows[national + stateGroup[row]]++;
-    groupSuppressed[rows.procedure[row]] += isSuppressed;
-    groupSuppressed[national + stateGroup[row]] += isSuppressed;
-  }
-  const groupStart = new Uint32Array(groups + 1);
-  for (const row of priced) {
-    groupStart[rows.procedure[row] + 1]++;
-    groupStart[national + stateGroup[row] + 1]++;
-  }
-  for (let group = 1; group < groupStart.length; group++) groupStart[group] += groupStart[group - 1];
   const procedureRows = stableOrder(rows.procedure, identityOrder(count));
   const procedureStart = new Uint32Array(national + 1);
   for (let i = 0; i < national; i++) procedureStart[i + 1] = procedureStart[i] + groupRows[i];
