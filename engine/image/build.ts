@@ -119,6 +119,7 @@ function citiesOf({ city = [], cityKey = [], latitude, longitude }: Places) {
   return {
     placeCity: encodeText(names),
     placeCityName: encodeText(names.map((key) => city[zipsOf.get(key)?.[0] ?? 0])),
+    placeCityZips: Int32Array.from(names, (key) => zipsOf.get(key)?.length ?? 0),
     placeCityLatitude: meansOf(latitude),
     placeCityLongitude: meansOf(longitude),
   };
