@@ -32,7 +32,7 @@ export const plainWordsOf: Readonly<Record<string, { terms: readonly string[]; c
     }),
   );
 
-/** A procedure that this data can't have, why, and a URL where its prices are. */
+/** A procedure that this data can't have, why and where else it is in one or two sentences, and a URL of its prices. */
 export interface Absent {
   name: string;
   reason: string;

@@ -7,6 +7,7 @@ import { readPlaces } from "../../datasets/places.ts";
 import { procedureFigures } from "../../datasets/sample/calibration.ts";
 import { attachImage, buildImage, type DocumentKind, type Image, search } from "../../engine/index.ts";
 import { absentIn, isFirstMeant } from "../../engine/query.ts";
+import { allAbsentTerms } from "../../engine/search/procedure-words.ts";
 import { changed, type ShortRow, snapshotOf } from "../support/fixtures.ts";
 import { find, type Hospital, realHospitals } from "../support/relevance.ts";
 
@@ -462,6 +463,15 @@ test("what the data can't have is named once, with a reason and a URL", () => {
   for (const query of ["knee replacement", "dialysis fistula", "pacemaker", "oil change", "hospital food"])
     assert.deepEqual(absentIn(image, query), [], query);
   assert.equal(first("colonoscopy", "procedure"), "5313");
+});
+
+test("why something is absent is said in at most two short sentences, in a patient's words", () => {
+  const absents = allAbsentTerms.flatMap(({ absent }) => absent ?? []);
+  for (const { name, reason } of absents) {
+    assert.match(reason, /^[A-Z][^.]+\.( [A-Z][^.]+\.)?$/, name);
+    assert.doesNotMatch(reason, /\b(APCs?|OPPS|comprehensive|fee schedule|physicians?)\b/, name);
+    for (const sentence of reason.split(/(?<=\.) /)) assert.ok(sentence.split(" ").length <= 20, sentence);
+  }
 });
 
 const openHalf = join(import.meta.dirname, "../../../shared/search/open.json");

@@ -661,7 +661,7 @@ describe("the explore page", () => {
     const { page, asked } = await open(`/?procedure=${suppressedProcedure}`, { mayFail });
     await page
       .getByText(
-        "Its only row is suppressed by CMS (10 services or fewer): this hospital's charge isn't published.",
+        "One hospital did it for too few Medicare patients (10 services or fewer), so no charge is published.",
       )
       .waitFor();
     // The server writes the text, and the page's modules fill in the year.
