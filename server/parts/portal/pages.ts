@@ -58,8 +58,9 @@ const sentences: Readonly<Record<string, string>> = {
 const exports = ["csv", "arrow", "parquet"]
   .map((ending) => `<code>${basePath}/export.${ending}</code>`)
   .join(", ");
-const noscriptOf = (signup: PageSettings["signup"]) =>
-  `<noscript><p>This page needs JavaScript. Without it, these have all the numbers:</p><ul><li><a href="/">Explore</a>: prices of a procedure, as a table</li><li>the API at ${basePath}, with a key; <a href="/openapi.json">its description</a> needs none</li><li>all rows, with a key: ${exports}</li></ul><p>A key comes from ${signup === "off" ? "" : 'the form at <a href="/signup">Get a key</a>, which needs JavaScript, or from '}whoever runs this server.</p></noscript>`;
+/** @param title the heading of a page that has none without JavaScript; empty for none */
+const noscriptOf = (signup: PageSettings["signup"], title = "") =>
+  `<noscript>${title && `<h1>${title}</h1>`}<p>This page needs JavaScript. Without it, these have all the numbers:</p><ul><li><a href="/">Explore</a>: prices of a procedure, as a table</li><li>the API at ${basePath}, with a key; <a href="/openapi.json">its description</a> needs none</li><li>all rows, with a key: ${exports}</li></ul><p>A key comes from ${signup === "off" ? "" : 'the form at <a href="/signup">Get a key</a>, which needs JavaScript, or from '}whoever runs this server.</p></noscript>`;
 
 const answers = jsonElement("answers", {});
 
@@ -70,7 +71,7 @@ function bodyOf(path: string, signup: PageSettings["signup"]): string {
     `<a href="${href}" class="${href === last[0] ? "accent" : ""}"${href === path ? ' aria-current="page"' : ""}>${text}</a>`;
   const kind = path === embedPage ? "embed" : "explore ";
   const shown = path in sentences ? `<div class="${kind}">${sentences[path]}</div>` : "";
-  const main = `<main id="main" tabindex="-1">${path === missingPage ? missing : shown + noscriptOf(signup)}</main>`;
+  const main = `<main id="main" tabindex="-1">${path === missingPage ? missing : shown + noscriptOf(signup, pages[path]?.[1])}</main>`;
   if (path === embedPage) return `<div id="app">${main}</div>${answers}`;
   return `<div id="app"><header class="top"><a class="skip" href="#main">Skip to the content</a><a class="name" href="/">${name}</a><span class="about">Medicare outpatient, by hospital</span><nav aria-label="Pages">${[...links, last].map(link).join(" ")}</nav></header>${main}</div>${answers}`;
 }
