@@ -35,6 +35,9 @@ const pages: Readonly<Record<string, readonly [script: string, title?: string]>>
   "/signup": ["signup.ts", "Get a key"],
   "/account": ["account.ts", "Your account"],
 };
+/** A page's title, if it doesn't depend on the URL. Where signup is off, nobody gets a key here. */
+const titleOf = (path: string, signup: PageSettings["signup"]) =>
+  path === "/signup" && signup === "off" ? "Keys" : pages[path]?.[1];
 const style = "style.css";
 const missing = `<h1>There is no page here</h1><p><a href="/">Explore what hospitals charge</a></p>`;
 
@@ -43,7 +46,7 @@ const links = [
   ["/data", "Data"],
   ["/reference", "API"],
 ] as const;
-/** The last link. Where signup is off, nobody gets a key here. */
+/** The last link; see `titleOf`. */
 const keyLink = (signup: PageSettings["signup"]) =>
   signup === "off" ? (["/account", "Use a key"] as const) : (["/signup", "Get a key"] as const);
 
@@ -71,7 +74,7 @@ function bodyOf(path: string, signup: PageSettings["signup"]): string {
     `<a href="${href}" class="${href === last[0] ? "accent" : ""}"${href === path ? ' aria-current="page"' : ""}>${text}</a>`;
   const kind = path === embedPage ? "embed" : "explore ";
   const shown = path in sentences ? `<div class="${kind}">${sentences[path]}</div>` : "";
-  const main = `<main id="main" tabindex="-1">${path === missingPage ? missing : shown + noscriptOf(signup, pages[path]?.[1])}</main>`;
+  const main = `<main id="main" tabindex="-1">${path === missingPage ? missing : shown + noscriptOf(signup, titleOf(path, signup))}</main>`;
   if (path === embedPage) return `<div id="app">${main}</div>${answers}`;
   return `<div id="app"><header class="top"><a class="skip" href="#main">Skip to the content</a><a class="name" href="/">${name}</a><span class="about">Medicare outpatient, by hospital</span><nav aria-label="Pages">${[...links, last].map(link).join(" ")}</nav></header>${main}</div>${answers}`;
 }
@@ -91,8 +94,8 @@ export class Pages {
     ) => pageOf(assets, path, { title, description, style, body: bodyOf(path, settings.signup), ...options });
     // Without EMBED_ORIGINS no site may show a picture in a frame, so there are no pages for frames.
     const shown = Object.entries(pages).filter(([path]) => path !== embedPage || embedOrigins.length > 0);
-    const files = shown.map(([path, [script, name]]) => {
-      const title = tabTitle(name);
+    const files = shown.map(([path, [script]]) => {
+      const title = tabTitle(titleOf(path, settings.signup));
       const file = fileOf(path, title, {
         script,
         framedBy: path === embedPage ? embedOrigins : [],
