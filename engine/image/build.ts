@@ -77,6 +77,7 @@ export function buildImage(
     placeLongitude: places.longitude,
     placeCity: encodeText(cities.key),
     placeCityName: encodeText(cities.name),
+    placeCityZips: Int32Array.from(cities.zips),
     placeCityLatitude: Int32Array.from(cities.latitude),
     placeCityLongitude: Int32Array.from(cities.longitude),
     ...groups,

@@ -20,7 +20,7 @@ const magic = 0x49514348; // "HCQI"
  * Number of the image's format. Increase it when the image's layout changes, or the bytes of any answer or cursor.
  * ETags contain the number, so clients don't keep an old answer.
  */
-export const imageFormatVersion = 23;
+export const imageFormatVersion = 24;
 /** Maximum bytes of an image, in which positions have 32 bits. */
 export const maxImageBytes = 2 ** 32 - 1;
 /** APC codes have four digits. */
@@ -101,6 +101,8 @@ const layout = {
   placeCity: texts,
   /** The names of the cities as they are shown, such as `Saint Louis, MO`. */
   placeCityName: texts,
+  /** How many ZIP codes each city has. */
+  placeCityZips: int32,
   /** The mean latitude of each city's ZIP codes in millionths of a degree. */
   placeCityLatitude: int32,
   /** The mean longitude of each city's ZIP codes in millionths of a degree. */

@@ -19,6 +19,8 @@ export interface Cities {
   key: readonly string[];
   /** The city and its state, such as `Boston, MA`. */
   name: readonly string[];
+  /** How many ZIP codes each city has. */
+  zips: readonly number[];
   latitude: readonly number[];
   longitude: readonly number[];
 }
@@ -30,7 +32,7 @@ export interface Point {
 }
 
 const none = new Int32Array(0);
-export const noCities: Cities = { key: [], name: [], latitude: [], longitude: [] };
+export const noCities: Cities = { key: [], name: [], zips: [], latitude: [], longitude: [] };
 export const noPlaces: Places = { name: null, zip: none, latitude: none, longitude: none };
 
 /** Finds a five-digit ZIP code among ascending ones. Returns its position, or −1 if there is none. O(log places). */

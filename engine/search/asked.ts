@@ -4,18 +4,21 @@ import { nameField } from "./fields.ts";
 import { withoutKindOfPlace } from "./listed-places.ts";
 import { levelOrVertebra, withLevels } from "./numbered-levels.ts";
 import { type Place, placeIn } from "./places.ts";
-import { procedureMeaning, sentenceWords } from "./procedure-words.ts";
+import { procedureMeaning, saysNothing } from "./procedure-words.ts";
 import { inEnglish, withoutSmallWords } from "./spanish.ts";
 import { meaningOf, splitWords } from "./text.ts";
 import { type DocumentKind, findWord, indexOf, isInFields } from "./text-index.ts";
-import { fillerWords, genericWords, wordsBeforeSelf } from "./vocabulary.ts";
+import { wordsBeforeSelf } from "./vocabulary.ts";
 
 /** Reads what a search asks for: its words in English, a place in a search for procedures, and codes set aside. */
 export interface Asked {
   words: readonly string[];
   /** The place that a search for procedures names. It isn't in `words`. */
   place: Place | null;
-  /** Codes that no procedure group is known to include, beside other words, in capitals. They aren't in `words`. */
+  /**
+   * Codes in capitals that no procedure group is known to include, and names of several cities, beside other words. They
+   * aren't in `words`.
+   */
   ignored: readonly string[];
 }
 
@@ -33,7 +36,7 @@ export function read(image: Image, kind: DocumentKind, text: string): Asked {
   const plain = (words: readonly string[]) => (isSpanish ? withoutSmallWords(kind, words) : words);
   if (kind === "facility")
     return { words: saintsMeant(withoutSelf(plain(english))), place: null, ignored: [] };
-  const { rest, place } = placeIn(image, english);
+  const { rest, place, aside } = placeIn(image, english);
   const words = withLevels(withoutSelf(plain(rest)));
   const isUnknownCode = (word: string) =>
     isHcpcsCode(word) && groupOfCode(image, word.toUpperCase()) === undefined;
@@ -42,12 +45,9 @@ export function read(image: Image, kind: DocumentKind, text: string): Asked {
   return {
     words: levelsMeant(image, isAlone ? words : others),
     place,
-    ignored: isAlone ? [] : words.filter(isUnknownCode).map((word) => word.toUpperCase()),
+    ignored: [...(isAlone ? [] : words.filter(isUnknownCode).map((word) => word.toUpperCase())), ...aside],
   };
 }
-
-const saysNothing = (word: string) =>
-  fillerWords.has(word) || sentenceWords.has(word) || genericWords.procedure.has(procedureMeaning(word));
 
 /** In "near me", the "me" isn't Maine. */
 function withoutSelf(words: readonly string[]): readonly string[] {

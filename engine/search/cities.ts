@@ -3,7 +3,7 @@ import type { Point } from "../image/places.ts";
 import { withPrefix } from "../sorted.ts";
 import { cityField } from "./fields.ts";
 import { citiesOfNickname, facilitiesIn, facilitiesOfNickname, stateOf } from "./nicknames.ts";
-import { cityWord, meaningOf, splitWords } from "./text.ts";
+import { meaningOf, splitWords } from "./text.ts";
 import { documentsOf, findWord, hasToken, indexOf } from "./text-index.ts";
 
 /**
@@ -38,6 +38,8 @@ export interface City extends Point {
   /** The city with its state's code, such as `Boston, MA`. */
   name: string;
   state: string;
+  /** How many ZIP codes it has, which says how large it is. */
+  zips: number;
 }
 
 /**
@@ -53,18 +55,29 @@ export function citiesNamed(image: Image, text: string): City[] {
     const there = citiesWithName(image, words.slice(0, end)).filter((city) => city.state === state);
     if (there.length > 0) return there;
   }
+  return nicknamed(image, words);
+}
+
+/** Finds the cities of the table of places that a name or a nickname without a state means. @param words see `splitWords` */
+export function namesakes(image: Image, words: readonly string[]): City[] {
+  const named = citiesWithName(image, words);
+  return named.length > 0 ? named : nicknamed(image, words);
+}
+
+function nicknamed(image: Image, words: readonly string[]): City[] {
   return citiesOfNickname(words.join("")).flatMap(({ city, state }) =>
     citiesWithName(image, [city]).filter((other) => other.state === state),
   );
 }
 
 function citiesWithName(image: Image, words: readonly string[]): City[] {
-  const { placeCity, placeCityName, placeCityLatitude, placeCityLongitude } = image;
-  const word = cityWord(words.join(" "));
+  const { placeCity, placeCityName, placeCityZips, placeCityLatitude, placeCityLongitude } = image;
+  const word = words.map(meaningOf).join("");
   const { start, end } = withPrefix(placeCity, Buffer.from(`${word} `));
   return Array.from({ length: end - start }, (_, i) => ({
     name: textAt(placeCityName, start + i),
     state: textAt(placeCity, start + i).slice(word.length + 1),
+    zips: placeCityZips[start + i],
     latitude: placeCityLatitude[start + i],
     longitude: placeCityLongitude[start + i],
   }));

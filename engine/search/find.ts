@@ -14,6 +14,8 @@ export interface Matches {
   documents: Uint32Array;
   /** The score of each document, above 0 and at most 1. */
   scores: number[];
+  /** How many of the first matches have a code of the query; see `codedPoints`. */
+  coded?: number;
   /** The codes and words by which each procedure was found, except its own code and the words of its name. */
   matched?: string[][];
   /** Words of the query that were set aside. */
@@ -61,7 +63,12 @@ export function find(index: SearchIndex, terms: readonly Term[], isWanted: Wante
     documents,
     (document) => Math.min(maxPoints, codedPoints - lacks[document]) / maxPoints,
   );
-  return { total: documents.length, documents, scores };
+  return {
+    total: documents.length,
+    documents,
+    scores,
+    coded: found.filter((document) => coded.has(document)).length,
+  };
 }
 
 /** Counts for each document how many of the terms it matches, up to the first term that it doesn't match. */
@@ -77,6 +84,24 @@ function matchedTerms(index: SearchIndex, terms: readonly Term[]): Uint16Array {
     if (code >= 0) enter(code);
   }
   return matched;
+}
+
+/**
+ * Orders matches with equal scores by name, then by code. Scores that are rounded may be equal where the points weren't.
+ * O(documents of the index).
+ */
+export function inOrder({ byName }: SearchIndex, matches: Matches): Matches {
+  if (matches.total < 2) return matches;
+  const { coded = 0, scores } = matches;
+  /** What each match lacks of the score 1, in thousandths, plus 2; 1 for those with a code, and 0 for other documents. */
+  const lacks = new Uint32Array(byName.length);
+  for (const [i, document] of matches.documents.entries())
+    lacks[document] = i < coded ? 1 : 1002 - Math.round(1000 * scores[i]);
+  const documents = stableOrder(
+    lacks,
+    byName.filter((document) => lacks[document] > 0),
+  );
+  return { ...matches, documents };
 }
 
 /** Raises the scores of matches that are meant to 0.5 and more. */

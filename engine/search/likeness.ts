@@ -8,7 +8,7 @@ import { fillerWords } from "./vocabulary.ts";
 /** Lowers the weight of a generic word, such as removal, in the likeness to a term. */
 const genericWeight = 0.3;
 /** Lowers the weight of a word of a sentence, such as open, which only tells terms apart that are alike otherwise. */
-const smallWeight = 0.05;
+const smallWeight = 0.1;
 /**
  * A word that is a whole term, and that at most this many groups have, finds these groups whatever the query's other
  * words are.

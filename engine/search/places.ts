@@ -1,15 +1,15 @@
 import { type Image, textAt } from "../image/image.ts";
 import { withPrefix } from "../sorted.ts";
-import { facilitiesInCityOf } from "./cities.ts";
+import { facilitiesInCityOf, namesakes } from "./cities.ts";
 import { groupOfCode } from "./codes.ts";
 import { stateOf } from "./nicknames.ts";
 import { absentWords } from "./procedure-terms.ts";
-import { asideWords, procedureMeaning, sentenceWords } from "./procedure-words.ts";
+import { asideWords, procedureMeaning, saysNothing, sentenceWords } from "./procedure-words.ts";
 import { findWord, indexOf } from "./text-index.ts";
 import { allowedTypos, forEachClose, oneTypoLetters } from "./typos.ts";
-import { fillerWords, genericWords } from "./vocabulary.ts";
+import { fillerWords, genericWords, wordLikeCities } from "./vocabulary.ts";
 
-/** Finds the place in a search for procedures: `knee replacement in Houston`, `hernia repair Chicago IL`. */
+/** Finds the place in a search for procedures: `knee replacement in Houston`, `hernia repair Chicago`. */
 
 /** A ZIP code, or a city with its state where one is known; or a state's code. */
 export type Place = { near: string } | { state: string };
@@ -17,11 +17,14 @@ export type Place = { near: string } | { state: string };
 const prepositions = /^(in|near|around|at|from|within)$/;
 const mostWords = 4;
 
-/** Takes the place off the words of a search for procedures. */
+/**
+ * Takes the place off the words of a search for procedures. A city's name that may mean several places, or no place, is
+ * set aside: it is in `aside`, and neither in `rest` nor in `place`.
+ */
 export function placeIn(
   image: Image,
   words: readonly string[],
-): { rest: readonly string[]; place: Place | null } {
+): { rest: readonly string[]; place: Place | null; aside: readonly string[] } {
   const without = (start: number, end: number) => [...words.slice(0, start), ...words.slice(end)];
   // After a preposition a place may stand anywhere, and be a word of procedures too.
   for (let at = 0; at + 1 < words.length; at++) {
@@ -30,7 +33,7 @@ export function placeIn(
     for (let end = Math.min(words.length, start + mostWords); end > start; end--) {
       const place = placeNamed(image, words.slice(start, end), true);
       const isTail = words[end] === "area" ? 1 : 0;
-      if (place !== null) return { rest: without(at, end + isTail), place };
+      if (place !== null) return { rest: without(at, end + isTail), place, aside: [] };
     }
   }
   // A city without hospitals is a city after a preposition, if its words are like no word of procedures.
@@ -42,20 +45,37 @@ export function placeIn(
     city.some(({ length }) => length >= oneTypoLetters) &&
     city.every((word) => isUnlike(image, word))
   )
-    return { rest: words.slice(0, last), place: { near: city.map(capitalized).join(" ") } };
-  for (const atEnd of [true, false])
+    return { rest: words.slice(0, last), place: { near: city.map(capitalized).join(" ") }, aside: [] };
+  const meant = words.findLastIndex((word) => !saysNothing(word)) + 1;
+  for (const end of new Set([words.length, meant, 0]))
     for (let length = Math.min(words.length - 1, mostWords); length > 0; length--) {
-      const [start, end] = atEnd ? [words.length - length, words.length] : [0, length];
-      const place = placeNamed(image, words.slice(start, end), false);
-      if (place !== null) return { rest: without(start, end), place };
+      const start = Math.max(0, end - length);
+      const span = words.slice(start, end === 0 ? length : end);
+      const rest = without(start, start + span.length);
+      const place = placeNamed(image, span, false);
+      if (place !== null)
+        return place === unclear ? { rest, place: null, aside: span } : { rest, place, aside: [] };
     }
-  return { rest: words, place: null };
+  return { rest: words, place: null, aside: [] };
 }
 
 /** Codes of states that are also words. Alone they aren't a state. */
 const wordLikeCodes = /^(al|co|ct|de|hi|id|in|la|ma|md|me|mo|mt|oh|ok|or|pa|pr|vi|as|ms|ne|sc)$/;
 
-function placeNamed(image: Image, words: readonly string[], isIntroduced: boolean): Place | null {
+/** A city's name that may mean several cities, or no city. */
+const unclear = "unclear";
+
+function placeNamed(image: Image, words: readonly string[], isIntroduced: true): Place | null;
+function placeNamed(
+  image: Image,
+  words: readonly string[],
+  isIntroduced: boolean,
+): Place | typeof unclear | null;
+function placeNamed(
+  image: Image,
+  words: readonly string[],
+  isIntroduced: boolean,
+): Place | typeof unclear | null {
   const [first] = words;
   if (fillerWords.has(first) && words.length > 1) return null;
   if (words.length === 1 && /^\d{5}$/.test(first))
@@ -78,16 +98,18 @@ function placeNamed(image: Image, words: readonly string[], isIntroduced: boolea
     const there = stateOf(words.slice(end).join(""));
     const city = words.slice(0, end);
     if (there === undefined) continue;
-    const known = nameOfCity(image, words);
+    const known = cityNamed(image, words);
     // A city without hospitals is also a city, if its words say nothing else.
-    if (known !== undefined) return { near: known };
+    if (known !== undefined) return { near: known.near };
     if (city.every((word) => !isKnown(word) && !/\d/.test(word)))
       return { near: `${city.map(capitalized).join(" ")}, ${there}` };
     return null;
   }
-  if (!isIntroduced && words.some(isKnown)) return null;
-  const city = nameOfCity(image, words);
-  return city === undefined ? null : { near: city };
+  if (!isIntroduced && words.every(isKnown)) return null;
+  const city = cityNamed(image, words);
+  if (city === undefined) return null;
+  const isUnclear = !city.isOne || (words.length === 1 && wordLikeCities.has(first));
+  return isUnclear && !isIntroduced ? unclear : { near: city.near };
 }
 
 /** Whether a word says something in a search for procedures. */
@@ -113,18 +135,36 @@ function isUnlike(image: Image, word: string): boolean {
   return !isClose;
 }
 
-/** The name of a city with hospitals. Its state follows, unless another state has a city of this name that isn't far smaller. */
-function nameOfCity(image: Image, words: readonly string[]): string | undefined {
+/**
+ * A city with hospitals, or a large one. `isOne` says that no other city of its name may be meant; then `near` has its state.
+ * Of the cities with hospitals, it has far more than every namesake, and no namesake without hospitals is larger. Of the
+ * others, it is far larger than every namesake.
+ */
+function cityNamed(image: Image, words: readonly string[]): { near: string; isOne: boolean } | undefined {
   const [...there] = facilitiesInCityOf(image, words);
-  if (there.length === 0) return undefined;
+  const cities = namesakes(image, words).toSorted((a, b) => b.zips - a.zips);
+  if (there.length === 0) {
+    const [largest, other] = cities;
+    if (largest === undefined || largest.zips < zipsOfLarge) return undefined;
+    const { name, zips } = largest;
+    const isOne = other === undefined || zips >= timesLarger * other.zips;
+    return { near: isOne ? name : name.slice(0, name.lastIndexOf(",")), isOne };
+  }
   const name = textAt(image.city, there[0]);
-  const [most, next] = [...Map.groupBy(there, (facility) => textAt(image.state, facility))].toSorted(
-    ([, a], [, b]) => b.length - a.length,
-  );
-  return next === undefined || most[1].length >= timesMore * next[1].length ? `${name}, ${most[0]}` : name;
+  const [[state, { length }], next] = [
+    ...Map.groupBy(there, (facility) => textAt(image.state, facility)),
+  ].toSorted(([, a], [, b]) => b.length - a.length);
+  const zips = cities.find((city) => city.state === state)?.zips ?? 0;
+  const isOne =
+    (next === undefined || length >= timesMore * next[1].length) && cities.every((city) => city.zips <= zips);
+  return { near: isOne ? `${name}, ${state}` : name, isOne };
 }
 
 /** A city is meant without its state if it has this many times the hospitals of every namesake in another state. */
 const timesMore = 5;
+/** The same for the ZIP codes of a city without hospitals: Rochester in Minnesota is known for its clinic. */
+const timesLarger = 8;
+/** Least number of ZIP codes of a city without hospitals here whose name alone is a place. */
+const zipsOfLarge = 8;
 
 const capitalized = (word: string) => `${word[0].toUpperCase()}${word.slice(1)}`;

@@ -1,5 +1,5 @@
 import { linesOf, paragraphsOf } from "./data.ts";
-import { questionWords, seldomMeantWords, setOf } from "./vocabulary.ts";
+import { fillerWords, genericWords, questionWords, seldomMeantWords, setOf } from "./vocabulary.ts";
 
 /** The words that people use for procedures. The terms are in `data/`. */
 
@@ -32,7 +32,7 @@ export const plainWordsOf: Readonly<Record<string, { terms: readonly string[]; c
     }),
   );
 
-/** A procedure that this data can't have, why, and a URL where its prices are. */
+/** A procedure that this data can't have, why and where else it is in one or two sentences, and a URL of its prices. */
 export interface Absent {
   name: string;
   reason: string;
@@ -131,3 +131,7 @@ export const sentenceWords: ReadonlySet<string> = new Set([
     (word) => !wordForms.has(word) && !wordsOfTerms.has(procedureMeaning(word)),
   ),
 ]);
+
+/** Whether a word never says which procedure is meant. */
+export const saysNothing = (word: string): boolean =>
+  fillerWords.has(word) || sentenceWords.has(word) || genericWords.procedure.has(procedureMeaning(word));

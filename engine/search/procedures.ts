@@ -1,7 +1,7 @@
-import type { Image } from "../image/image.ts";
+import { type Image, textAt } from "../image/image.ts";
 import type { Asked } from "./asked.ts";
 import { isHcpcsCode } from "./codes.ts";
-import { describedField, nameField } from "./fields.ts";
+import { describedField, fieldBits, fieldMask, nameField } from "./fields.ts";
 import { find, guessed, type Matches, nothing, sure, type Wanted } from "./find.ts";
 import { likenessOf } from "./likeness.ts";
 import { documentsWith, exact, levelBits, levelMask, prefix, type Term } from "./matching.ts";
@@ -30,13 +30,17 @@ export function findProcedures(
   const heldWords = held === undefined || held.words.length === 1 ? [] : held.words;
   const isAbsent = absent !== undefined && !absent.words.every((word) => isInNames(index, word));
   const isSetAside = ignored.length > 0;
-  if (isAbsent && absent.words.length > heldWords.length && !isSetAside) return nothing;
+  if (isAbsent && absent.words.length > heldWords.length && !ignored.some(isHcpcsCode)) return nothing;
   const found = find(index, terms, isWanted);
   if (found.total > 0) {
     const isCode = terms.some(({ code }) => code >= 0);
     const likeness = isCode ? 1 : likenessOf(index, terms, 0)(found.documents[0]);
     if (likeness <= likeEnough && isPartOfTerms(index, terms, found)) return nothing;
-    return likeness > leastSure && !isSetAside ? sure(found) : guessed(found);
+    const hasLevel = terms.some(({ isNeeded, word }) => isNeeded && isLevel.test(word));
+    // Without a level, the words of a name may ask for something else: therapy is also the physical one.
+    const isOther = !hasLevel && absent !== undefined && absent.words.length > heldWords.length;
+    const isGuess = isSetAside || isOther || (hasLevel && isOfSeveral(index, terms, found));
+    return likeness > leastSure && !isGuess ? sure(found) : guessed(found);
   }
   const unknown = terms.filter((term) => term.isNeeded && documentsWith(index, term) === 0);
   const isKept = ({ word }: Term) => medicalEnding.test(word) || /^[0-9]+$/.test(word) || isHcpcsCode(word);
@@ -60,6 +64,25 @@ function isPartOfTerms(index: SearchIndex, terms: readonly Term[], { documents }
   const likeness = likenessOf(index, terms, 0);
   return documents.every((document) => likeness(document) <= likeEnough);
 }
+
+/**
+ * Whether several families of groups have the level and the words of a search, and the first group's name doesn't begin with
+ * these words: level 3 endoscopies are also those of the bowel.
+ */
+function isOfSeveral(index: SearchIndex, terms: readonly Term[], { documents }: Matches): boolean {
+  if (documents.length < 2) return false;
+  const [first] = documents;
+  const family = index.tokens
+    .subarray(index.tokenStart[first], index.tokenStart[first + 1])
+    .filter((token) => (token & fieldMask) === nameField)
+    .map((token) => token >>> fieldBits)
+    .find((word) => !isLevel.test(textAt(index.words, word)));
+  return !terms.some(
+    ({ isNeeded, matches }) => isNeeded && matches.some((match) => match >>> levelBits === family),
+  );
+}
+
+const isLevel = /^level[0-9]$/;
 
 function mostAlike(index: SearchIndex, terms: readonly Term[], isWanted: Wanted): Matches {
   const likenessTo = likenessOf(index, terms);

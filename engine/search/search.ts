@@ -1,7 +1,7 @@
 import type { Image } from "../image/image.ts";
 import { read } from "./asked.ts";
 import { findFacilities } from "./facilities.ts";
-import { find, type Matches, nothing, pricedIn } from "./find.ts";
+import { find, inOrder, type Matches, nothing, pricedIn } from "./find.ts";
 import { matchedBy } from "./matched.ts";
 import { otherCodeIn } from "./other-codes.ts";
 import { termsIn } from "./procedure-terms.ts";
@@ -38,9 +38,11 @@ export function search(
   if (otherCodeIn(text) !== undefined) return nothing;
   const isWanted = pricedIn(image, kind, state);
   const asked = read(image, kind, text);
-  if (kind === "facility") return pageOf(findFacilities(image, asked.words, isWanted), offset, limit);
-  const terms = termsOf(image, indexOf(image, kind), asked.words);
-  const page = pageOf(findProcedures(image, asked, terms, isWanted), offset, limit);
+  const index = indexOf(image, kind);
+  const pageOf = (matches: Matches) => partOf(inOrder(index, matches), offset, limit);
+  if (kind === "facility") return pageOf(findFacilities(image, asked.words, isWanted));
+  const terms = termsOf(image, index, asked.words);
+  const page = pageOf(findProcedures(image, asked, terms, isWanted));
   return {
     ...page,
     matched: matchedBy(image, terms, page.documents),
@@ -49,7 +51,7 @@ export function search(
   };
 }
 
-function pageOf(matches: Matches, offset: number, limit: number): Matches {
+function partOf(matches: Matches, offset: number, limit: number): Matches {
   const end = offset + limit;
   const { documents, scores } = matches;
   return { ...matches, documents: documents.slice(offset, end), scores: scores.slice(offset, end) };

@@ -85,6 +85,7 @@ export function citiesOf(
   return {
     key,
     name: zips.map(([first]) => city[first]),
+    zips: zips.map(({ length }) => length),
     latitude: meansOf(latitude),
     longitude: meansOf(longitude),
   };

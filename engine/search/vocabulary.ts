@@ -92,6 +92,14 @@ export const sharedStateWords: ReadonlySet<string> = setOf(
 /** Words that a place may follow. */
 export const placeWords: ReadonlySet<string> = setOf("around in near");
 
+/** Words that are also names of cities. Alone beside a procedure they may mean anything. */
+export const wordLikeCities: ReadonlySet<string> = setOf(
+  "alliance bath beaver bend brick butler canadian caribou commerce converse corning corona crown defiance eden enterprise " +
+    "flint flushing gardner grove hazard hope humble hurst independence indiana liberal liberty lima media mission " +
+    "mobile moody normal orange page parks peru plantation price racine reading sandy sparks spring star sterling sulphur " +
+    "summit supply surprise temple transfer trinity troy union upland valley winder winner zion",
+);
+
 /** Words before a "me" that means the person who asks. */
 export const wordsBeforeSelf: ReadonlySet<string> = setOf(
   "near nearest around by to beside show tell tells told give gave find list help get let send sends sent take takes took taking " +

@@ -118,7 +118,7 @@ function notHeld(image: Image, what: string, absent: readonly Absent[]): ApiErro
   const { message, type } = notFound(
     image,
     what,
-    `${echo(name)} is not in this data set, which holds comprehensive APCs only: ${reason}; see ${see}`,
+    `${echo(name)} is not in this data set. ${reason} See ${see}`,
   );
   return new ApiError(type, message, { absent });
 }

@@ -6,7 +6,8 @@ import * as v from "valibot";
 import { readPlaces } from "../../datasets/places.ts";
 import { procedureFigures } from "../../datasets/sample/calibration.ts";
 import { attachImage, buildImage, type DocumentKind, type Image, search } from "../../engine/index.ts";
-import { absentIn } from "../../engine/query.ts";
+import { absentIn, isFirstMeant } from "../../engine/query.ts";
+import { allAbsentTerms } from "../../engine/search/procedure-words.ts";
 import { changed, type ShortRow, snapshotOf } from "../support/fixtures.ts";
 import { find, type Hospital, realHospitals } from "../support/relevance.ts";
 
@@ -176,6 +177,49 @@ describe("places", () => {
   });
 });
 
+describe("a place beside a procedure, without a word such as in", () => {
+  test("a city is taken off if it is the only one of its name, or far larger than the others", () => {
+    for (const [query, near] of [
+      ["hip replacement Chicago", "Chicago, IL"],
+      ["Houston hip replacement", "Houston, TX"],
+      ["how much is a hip replacement new orleans price", "New Orleans, LA"],
+      ["hip replacement miami", "Miami, FL"],
+      ["hip replacement long beach", "Long Beach, CA"],
+      ["hip replacement cleveland", "Cleveland, OH"],
+      ["hip replacement pdx", "Portland, OR"],
+      ["hip replacement mobile alabama", "Mobile, AL"],
+    ]) {
+      assert.equal(first(query, "procedure"), "5115", query);
+      const { place, ignored, scores } = details(query);
+      assert.deepEqual([place, ignored], [{ near }, []], query);
+      assert.ok(scores[0] >= 0.5, query);
+    }
+    for (const query of ["MRI in Miami", "MRI Miami"])
+      assert.deepEqual(details(query).place, { near: "Miami, FL" }, query);
+  });
+
+  test("a name of several cities, or of something else, is set aside and isn't a place", () => {
+    for (const city of ["springfield", "columbus", "kansas city", "rochester", "reading", "mobile", "orange"])
+      for (const query of [`hip replacement ${city}`, `${city} hip replacement`, `pacemaker ${city}`]) {
+        const { place, ignored, scores, total } = details(query);
+        assert.deepEqual([place, ignored], [null, city.split(" ")], query);
+        assert.ok(total > 0 && scores[0] < 0.5, query);
+      }
+    assert.deepEqual(found("reading glasses", "procedure"), []);
+    // A village of this name doesn't hide an unknown word.
+    assert.deepEqual(details("cataract surgery bath").place, null);
+    assert.deepEqual(details("hip replacement in Springfield").place, { near: "Springfield" });
+  });
+
+  test("five digits are a ZIP code beside a state, and else a code, whatever ZIP codes there are", () => {
+    assert.deepEqual(details("knee replacement chicago il 60601").place, { near: "60601" });
+    for (const query of ["knee replacement 60601", "27447 60601", "knee replacement 02139"]) {
+      const code = query.slice(-5);
+      assert.deepEqual([details(query).place, details(query).ignored], [null, [code]], query);
+    }
+  });
+});
+
 describe("a place and nothing else", () => {
   test("a state's name or code means the state after in and in a search for hospitals, and not a city or county", () => {
     for (const query of [
@@ -329,6 +373,9 @@ test("Spanish words are understood for hospitals, places and procedures", () => 
     ["reemplazo de rodilla", "5115"],
     ["reemplazo de cadera", "5115"],
     ["marcapasos", "5223"],
+    ["marcapasos nuevo", "5223"],
+    ["una rodilla nueva", "5115"],
+    ["batería nueva de marcapasos", "5223"],
     ["cirugía de cataratas", "5491"],
     ["operación de la vesícula", "5361"],
     ["hernia inguinal operación", "5341"],
@@ -348,6 +395,28 @@ test("a code that no group is known to include is set aside beside words, and th
   assert.deepEqual(details("knee replacement").ignored, []);
   assert.equal(details("99213").total, 0);
   assert.deepEqual(details("quill xylophone boise", "facility").ignored, ["xylophone"]);
+});
+
+test("words that fit several groups as well name the first one, and none of them surely", () => {
+  const isMeant = (query: string) => isFirstMeant(search(image, "procedure", query, 0, 5).scores);
+  for (const query of [
+    ...["level 3 endoscopy", "level two endoscopy", "level 3 biopsy", "level 4", "level 3 gi"],
+    ...["polyp removal", "remove polyps", "polypectomy", "tumor removal", "stone removal"],
+    ...["therapy", "therapy session", "session of therapy"],
+  ]) {
+    assert.equal(isMeant(query), false, query);
+    assert.ok(details(query).total > 0, query);
+  }
+  for (const query of [
+    ...[
+      "Level 3 Airway Endoscopy",
+      "level 3 pacemaker",
+      "level 2 laparoscopy",
+      "Level 3 Upper GI Procedures",
+    ],
+    ...["bladder polyp", "uterine polyp removal", "radiation therapy session"],
+  ])
+    assert.equal(isMeant(query), true, query);
 });
 
 test("matches by name come before matches by vocabulary", () => {
@@ -380,6 +449,15 @@ test("what the data can't have is named once, with a reason and a URL", () => {
   for (const query of ["knee replacement", "dialysis fistula", "pacemaker", "oil change", "hospital food"])
     assert.deepEqual(absentIn(image, query), [], query);
   assert.equal(first("colonoscopy", "procedure"), "5313");
+});
+
+test("why something is absent is said in at most two short sentences, in a patient's words", () => {
+  const absents = allAbsentTerms.flatMap(({ absent }) => absent ?? []);
+  for (const { name, reason } of absents) {
+    assert.match(reason, /^[A-Z][^.]+\.( [A-Z][^.]+\.)?$/, name);
+    assert.doesNotMatch(reason, /\b(APCs?|OPPS|comprehensive|fee schedule|physicians?)\b/, name);
+    for (const sentence of reason.split(/(?<=\.) /)) assert.ok(sentence.split(" ").length <= 20, sentence);
+  }
 });
 
 const openHalf = join(import.meta.dirname, "../../../shared/search/open.json");

@@ -36,7 +36,9 @@ describe("any text", () => {
         for (const image of images) assertInOrder(find(image, text, kind), text);
       },
     );
-    fc.assert(property, { seed, numRuns: rounds(300) });
+    // Here scores that are rounded are equal where the points aren't.
+    const examples: [string, DocumentKind][] = [["t&ér", "facility"]];
+    fc.assert(property, { seed, numRuns: rounds(300), examples });
   });
 
   test("a page of any offset and length equals that slice of the whole result", () => {

@@ -379,6 +379,12 @@ directoryTest("a health system's name with a city finds its hospitals there firs
         first.name,
       );
     }
+  for (const [query, ccn] of [
+    ["Intermountain Salt Lake", "460006"],
+    ["intermountain health salt lake city", "460006"],
+    ["intermountain provo", "460001"],
+  ])
+    assert.equal(find(image, query, "facility", 1)[0]?.code, ccn, query);
 });
 
 realTest("a word with a typo doesn't match words that occur only in alternative names", (image) => {

@@ -426,6 +426,49 @@ test("an unknown procedure gets a message in plain words", async () => {
   }
 });
 
+const lookup = "https://www.medicare.gov/procedure-price-lookup/";
+
+test("on a phone, a tap on what isn't here leads to why, and where it is", async () => {
+  const { page } = await open("/?procedure=5072", {
+    ...{ viewport: narrow, hasTouch: true },
+    mayFail: (_, status) => status === 404,
+  });
+  await page.getByRole("combobox", { name: "Procedure" }).fill("MRI");
+  await page.getByRole("option", { name: "MRI: not in this data." }).tap();
+  await heading(page, "MRI: not in this data.");
+  assert.equal(await page.locator(".under a").first().getAttribute("href"), lookup);
+});
+
+test("the address keeps how many hospitals are listed, for a reload and for the way back", async () => {
+  const { page } = await open("/?procedure=5072");
+  const rows = page.locator(".facilities tbody tr");
+  await page.getByRole("button", { name: "Show 25 more" }).click();
+  await rows.nth(34).waitFor();
+  assert.equal(new URL(page.url()).searchParams.get("shown"), "35");
+  await page.reload();
+  await rows.nth(34).waitFor();
+  await rows.nth(30).locator("a").click();
+  await page.locator(".hospital-head h1").waitFor();
+  await page.goBack();
+  await rows.nth(34).waitFor();
+  assert.equal(await rows.count(), 35);
+  // Another list is short at first, and another order isn't.
+  await page.getByRole("button", { name: "Services" }).click();
+  await page.waitForURL(/sort=services/);
+  await rows.nth(34).waitFor();
+  await page.getByRole("combobox", { name: "Procedure" }).fill("5073");
+  await page.getByRole("combobox", { name: "Procedure" }).press("Enter");
+  await page.waitForURL((url) => url.searchParams.get("procedure") === "5073");
+  assert.equal(new URL(page.url()).searchParams.get("shown"), null);
+});
+
+test("words in place of a procedure's code become the code that they mean", async () => {
+  const { page } = await open("/?procedure=breast+biopsy+in+Alabama");
+  await heading(page, "In Alabama");
+  await page.waitForURL((url) => url.searchParams.get("procedure") === "5072");
+  assert.equal(new URL(page.url()).searchParams.get("state"), "AL");
+});
+
 test("a link and a choice lead away from a search that found no price", async () => {
   for (const q of ["MRI", "xyzzy"]) {
     const { page } = await open(`/?q=${q}`, { mayFail: (_, status) => status === 404 });
@@ -661,7 +704,7 @@ describe("the explore page", () => {
     const { page, asked } = await open(`/?procedure=${suppressedProcedure}`, { mayFail });
     await page
       .getByText(
-        "Its only row is suppressed by CMS (10 services or fewer): this hospital's charge isn't published.",
+        "One hospital did it for too few Medicare patients (10 services or fewer), so no charge is published.",
       )
       .waitFor();
     // The server writes the text, and the page's modules fill in the year.

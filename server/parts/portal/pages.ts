@@ -35,6 +35,9 @@ const pages: Readonly<Record<string, readonly [script: string, title?: string]>>
   "/signup": ["signup.ts", "Get a key"],
   "/account": ["account.ts", "Your account"],
 };
+/** A page's title, if it doesn't depend on the URL. Where signup is off, nobody gets a key here. */
+const titleOf = (path: string, signup: PageSettings["signup"]) =>
+  path === "/signup" && signup === "off" ? "Keys" : pages[path]?.[1];
 const style = "style.css";
 const missing = `<h1>There is no page here</h1><p><a href="/">Explore what hospitals charge</a></p>`;
 
@@ -42,8 +45,10 @@ const links = [
   ["/", "Explore"],
   ["/data", "Data"],
   ["/reference", "API"],
-  ["/signup", "Get a key"],
 ] as const;
+/** The last link; see `titleOf`. */
+const keyLink = (signup: PageSettings["signup"]) =>
+  signup === "off" ? (["/account", "Use a key"] as const) : (["/signup", "Get a key"] as const);
 
 const name = tabTitle(undefined);
 const description =
@@ -56,19 +61,22 @@ const sentences: Readonly<Record<string, string>> = {
 const exports = ["csv", "arrow", "parquet"]
   .map((ending) => `<code>${basePath}/export.${ending}</code>`)
   .join(", ");
-const noscript = `<noscript><p>This page needs JavaScript. Without it, these have all the numbers:</p><ul><li><a href="/">Explore</a>: prices of a procedure, as a table</li><li>the API at ${basePath}, with a key; <a href="/openapi.json">its description</a> needs none</li><li>all rows, with a key: ${exports}</li></ul><p>A key comes from the form at <a href="/signup">Get a key</a>, which needs JavaScript, or from whoever runs this server.</p></noscript>`;
+/** @param title the heading of a page that has none without JavaScript; empty for none */
+const noscriptOf = (signup: PageSettings["signup"], title = "") =>
+  `<noscript>${title && `<h1>${title}</h1>`}<p>This page needs JavaScript. Without it, these have all the numbers:</p><ul><li><a href="/">Explore</a>: prices of a procedure, as a table</li><li>the API at ${basePath}, with a key; <a href="/openapi.json">its description</a> needs none</li><li>all rows, with a key: ${exports}</li></ul><p>A key comes from ${signup === "off" ? "" : 'the form at <a href="/signup">Get a key</a>, which needs JavaScript, or from '}whoever runs this server.</p></noscript>`;
 
 const answers = jsonElement("answers", {});
 
 /** Makes a page's body. The browser's modules render the same elements again, so that nothing moves. */
-function bodyOf(path: string): string {
-  const link = ([href, text]: (typeof links)[number]) =>
-    `<a href="${href}" class="${href === "/signup" ? "accent" : ""}"${href === path ? ' aria-current="page"' : ""}>${text}</a>`;
+function bodyOf(path: string, signup: PageSettings["signup"]): string {
+  const last = keyLink(signup);
+  const link = ([href, text]: (typeof links)[number] | typeof last) =>
+    `<a href="${href}" class="${href === last[0] ? "accent" : ""}"${href === path ? ' aria-current="page"' : ""}>${text}</a>`;
   const kind = path === embedPage ? "embed" : "explore ";
   const shown = path in sentences ? `<div class="${kind}">${sentences[path]}</div>` : "";
-  const main = `<main id="main" tabindex="-1">${path === missingPage ? missing : shown + noscript}</main>`;
+  const main = `<main id="main" tabindex="-1">${path === missingPage ? missing : shown + noscriptOf(signup, titleOf(path, signup))}</main>`;
   if (path === embedPage) return `<div id="app">${main}</div>${answers}`;
-  return `<div id="app"><header class="top"><a class="skip" href="#main">Skip to the content</a><a class="name" href="/">${name}</a><span class="about">Medicare outpatient, by hospital</span><nav aria-label="Pages">${links.map(link).join(" ")}</nav></header>${main}</div>${answers}`;
+  return `<div id="app"><header class="top"><a class="skip" href="#main">Skip to the content</a><a class="name" href="/">${name}</a><span class="about">Medicare outpatient, by hospital</span><nav aria-label="Pages">${[...links, last].map(link).join(" ")}</nav></header>${main}</div>${answers}`;
 }
 
 export class Pages {
@@ -83,11 +91,11 @@ export class Pages {
       path: string,
       title: string,
       options: Omit<PageOptions, "title" | "description" | "body" | "style">,
-    ) => pageOf(assets, path, { title, description, style, body: bodyOf(path), ...options });
+    ) => pageOf(assets, path, { title, description, style, body: bodyOf(path, settings.signup), ...options });
     // Without EMBED_ORIGINS no site may show a picture in a frame, so there are no pages for frames.
     const shown = Object.entries(pages).filter(([path]) => path !== embedPage || embedOrigins.length > 0);
-    const files = shown.map(([path, [script, name]]) => {
-      const title = tabTitle(name);
+    const files = shown.map(([path, [script]]) => {
+      const title = tabTitle(titleOf(path, settings.signup));
       const file = fileOf(path, title, {
         script,
         framedBy: path === embedPage ? embedOrigins : [],
@@ -100,7 +108,10 @@ export class Pages {
       const sentence = sentences[path];
       // Without a key of the pages, visitors need their own key to see numbers, so the server writes none.
       if (settings.key === null || sentence === undefined) return file;
-      return { ...file, slots: { head: headOf(title, description), sentence, noscript, answers } };
+      return {
+        ...file,
+        slots: { head: headOf(title, description), sentence, noscript: noscriptOf(settings.signup), answers },
+      };
     });
     return [...assets.files, ...files, fileOf(missingPage, tabTitle("No page"), {}), this.#openapi];
   }

@@ -40,8 +40,11 @@ interface Words {
   isHospital?: boolean;
 }
 
-const searchForm =
-  '<form action="/" role="search"><label>Procedure, and a place such as “in Austin, TX” <input name="q" maxlength="200"></label> <button>Search</button></form>';
+/** Makes the search form of pages without JavaScript; empty for a picture in a frame. */
+export const formOf = (path: string): string =>
+  path.startsWith("/embed")
+    ? ""
+    : '<form action="/" role="search"><label>Procedure, and a place such as “in Austin, TX” <input name="q" maxlength="200"></label> <button>Search</button></form>';
 
 /** Makes the texts that the server writes into a page. @param known the answers that the words are made from */
 export function written(
@@ -52,7 +55,7 @@ export function written(
   return {
     head: headOf(tabTitle(title), description),
     sentence: `${controls}<div class="sentence${isHospital ? " hospital-head" : ""}">${sentence}</div>`,
-    noscript: `<noscript>${tables.join("")}${controls === "" ? "" : searchForm}<p>${more}</p></noscript>`,
+    noscript: `<noscript>${tables.join("")}<p>${more}</p></noscript>`,
     answers: jsonElement("answers", known),
   };
 }

@@ -2,21 +2,31 @@ import { ApiError } from "../../api/errors.ts";
 import { money } from "../../shared/browser/format.ts";
 import { escapeHtml } from "../../shared/web-assets.ts";
 import { type Ask, Failure, isAbsence, type Known, type Priced, unlessFailed } from "./browser/answers.ts";
-import { choiceOf } from "./browser/choice.ts";
+import { choiceOf, maxShown } from "./browser/choice.ts";
 import { knownOf, viewOf } from "./browser/explore-data.ts";
 import { type ExploreWords, wordsOf } from "./browser/explore-words.ts";
 import { addressText, hospitalText, hospitalViewOf } from "./browser/hospital-words.ts";
 import { type Nothing, seeTitle, type Way } from "./browser/nothing.ts";
 import { titleOf } from "./browser/procedures.ts";
-import { noHospital, placeTitle, shareOf, textOf } from "./browser/words.ts";
-import { caveatOf, controlsOf, htmlOf, noteOf, tableOf, type Written, written } from "./written-html.ts";
+import { noHospital, orderText, placeTitle, shareOf, textOf } from "./browser/words.ts";
+import {
+  caveatOf,
+  controlsOf,
+  formOf,
+  htmlOf,
+  noteOf,
+  tableOf,
+  type Written,
+  written,
+} from "./written-html.ts";
 
 /**
  * Writes the numbers for a URL into the page, for link previews and browsers without JavaScript. The page gets the same
  * answers, from which its script draws the pictures.
  */
 
-const listed = 10;
+/** How many more hospitals a link shows. */
+const step = 25;
 
 /** Answers a request of a page. @throws ApiError */
 type Read = (path: string, query: string) => object;
@@ -89,7 +99,9 @@ function writePrices(path: string, parameters: URLSearchParams, ask: Ask) {
   const { year } = choice;
   const ownHtml = own.map(({ letter, ccn, name, clause }) => {
     const link =
-      name === null ? "" : `<a href="${escapeHtml(hospitalPath(ccn, year))}">${escapeHtml(name)}</a>`;
+      name === null
+        ? ""
+        : `<a href="${escapeHtml(hospitalPath(ccn, year, view.code))}">${escapeHtml(name)}</a>`;
     return `<p class="under"><b class="letter">${letter}</b> ${link}${htmlOf(clause)}</p>`;
   });
   const ownText = own.flatMap(({ name, clause }) => (name === null ? [] : [name + textOf(clause)]));
@@ -97,12 +109,19 @@ function writePrices(path: string, parameters: URLSearchParams, ask: Ask) {
   const { data_year, data_version } = unlessFailed(view.scope)?.source ?? { data_year: 0, data_version: "" };
   const isNear = choice.near !== null;
   const rowOf = ({ ccn, facility, city, state, distance, submitted_charge, medicare_allowed }: Priced) => [
-    { href: hospitalPath(ccn, year), text: facility, more: `${city}, ${state}` },
+    { href: hospitalPath(ccn, year, view.code), text: facility, more: `${city}, ${state}` },
     ...(isNear ? [String(distance ?? "–")] : []),
     money(shareOf(medicare_allowed, data_year)),
     money(medicare_allowed),
     money(submitted_charge),
   ];
+  const { data, facilities } = view.list;
+  const rows = data.slice(0, choice.shown);
+  const next = Math.min(choice.shown + step, maxShown);
+  const more =
+    rows.length < facilities && next > choice.shown
+      ? `<p>${linkHtml(path, parameters, { text: `Show ${Math.min(next - rows.length, facilities - rows.length)} more`, changes: { shown: String(next) } })} of ${facilities}</p>`
+      : "";
   return {
     controls,
     title: words.title,
@@ -110,11 +129,13 @@ function writePrices(path: string, parameters: URLSearchParams, ask: Ask) {
     sentence: `<h1>${htmlOf(main)}</h1>${path.startsWith("/embed") ? "" : under + versionHtml(path, parameters, words)}`,
     tables: [
       noteOf(source),
+      formOf(path),
       tableOf(
-        `The first hospitals of the list, data version ${data_version}`,
+        `${rows.length < facilities ? "The first" : "All"} hospitals of the list, ${orderText(choice)}, data version ${data_version}`,
         ["Hospital", ...(isNear ? ["Miles"] : []), "You pay about", "Medicare allows", "Charge"],
-        view.list.data.slice(0, listed).map(rowOf),
+        rows.map(rowOf),
       ),
+      more,
     ],
   };
 }
@@ -145,7 +166,7 @@ function writeNothing(
   const { title, why, ways, see, before, matches } = words.nothing ?? noWords;
   const linkTo = (way: Way) => linkHtml(path, parameters, way);
   const links = [
-    ...(see ? [`<a href="${escapeHtml(see)}">${escapeHtml(seeTitle)}</a>`] : []),
+    ...(see ? [`<a href="${escapeHtml(see)}">${escapeHtml(seeTitle(see))}</a>`] : []),
     ...ways.map(linkTo),
   ];
   const under = (html: string) => `<p class="under">${html}</p>`;
@@ -156,7 +177,7 @@ function writeNothing(
     title: words.title || title,
     description: [`${title}.`, why, before].filter(Boolean).join(" "),
     sentence: `<h1>${escapeHtml(title)}.</h1>${under(`${escapeHtml(why)} ${links.join(" · ")}`)}${before ? under(escapeHtml(before)) : ""}${list.join("")}${versionHtml(path, parameters, words)}`,
-    tables: [noteOf(source)],
+    tables: [noteOf(source), formOf(path)],
   };
 }
 
@@ -182,17 +203,23 @@ function writeHospital(path: string, parameters: URLSearchParams, ask: Ask) {
       tableOf(
         `What it charges, ${source.data_year}`,
         ["Procedure", "Charge", "Nation's median", "Medicare allows"],
-        data.map((row) => [
-          { href: explore(row.code), text: titleOf(row) },
-          money(row.submitted_charge),
-          money(row.national.median_charge),
-          money(row.medicare_allowed),
-        ]),
+        data
+          .toSorted((a, b) => Number(b.code === procedure) - Number(a.code === procedure))
+          .map((row) => [
+            {
+              href: explore(row.code),
+              text: titleOf(row),
+              more: row.code === procedure ? "what you came from" : "",
+            },
+            money(row.submitted_charge),
+            money(row.national.median_charge),
+            money(row.medicare_allowed),
+          ]),
       ),
     ],
     isHospital: true,
   };
 }
 
-const hospitalPath = (ccn: string, year: string | null) =>
-  `/facilities/${ccn}${year === null ? "" : `?${new URLSearchParams({ year })}`}`;
+const hospitalPath = (ccn: string, year: string | null, procedure: string) =>
+  `/facilities/${ccn}?${new URLSearchParams({ ...(year !== null && { year }), procedure })}`;

@@ -65,6 +65,8 @@ test("each page path returns the page, and an unknown path returns a 404 page", 
     const { status, body } = await ask(`GET ${path}`);
     assert.deepEqual([path, status], [path, 200]);
     assert.match(String(body), /<div id="app">/);
+    // Signup is off, so no link promises a key.
+    assert.doesNotMatch(String(body), /href="\/signup"|Get a key/);
     // Without JavaScript, each page has a link to the API's description, which needs no key.
     assert.match(String(body), /<noscript>.*<a href="\/openapi\.json">/s);
   }

@@ -15,6 +15,7 @@ import type {
   Known,
   ProcedureAnswer,
 } from "../../../server/parts/portal/browser/answers.ts";
+import { choiceOf } from "../../../server/parts/portal/browser/choice.ts";
 import { hospitalText } from "../../../server/parts/portal/browser/hospital-words.ts";
 import { plainOf } from "../../../server/parts/portal/browser/procedures.ts";
 import {
@@ -84,7 +85,7 @@ test("the explore page and its embeds contain the title, sentence and numbers fo
     // A page with only a picture lacks the text below the sentence.
     assert.equal(html.includes("nobody pays the charge"), path === "/");
     assert.ok(textIn(html, "noscript").includes(money(summary.max_charge)), "the dearest is in the table");
-    assert.match(html, /href="\/facilities\/0000\d\d\?year=2023"/);
+    assert.match(html, /href="\/facilities\/0000\d\d\?year=2023&#38;procedure=\d{4}"/);
   }
 });
 
@@ -98,6 +99,13 @@ test("a hospital's page contains its name, CCN and prices, and links that keep t
   for (const { submitted_charge } of data)
     assert.ok(textIn(html, "noscript").includes(money(submitted_charge)));
   assert.ok(html.includes(`href="/?procedure=${data[0].code}&#38;with=000001"`));
+  const asked = data.at(-1)?.code;
+  const [, first] = textIn(await pageAt(`/facilities/000001?procedure=${asked}`), "noscript").split(
+    "what you came from",
+  );
+  assert.notEqual(first, undefined, "the asked procedure is marked");
+  const rows = (await pageAt(`/facilities/000001?procedure=${asked}`)).split("<tr>");
+  assert.ok(rows[2].includes(`procedure=${asked}`), "and comes first");
   const earlier = await pageAt("/facilities/000001?year=2023");
   assert.ok(earlier.includes(`href="/?year=2023&#38;procedure=${data[0].code}&#38;with=000001"`));
 });
@@ -226,7 +234,7 @@ test("what the data can't have is the first answer, without any price, and with 
     assert.match(textIn(sentence, "h1"), /: not in this data\.$/);
     assert.match(
       sentence,
-      /Medicare publishes no hospital prices for it in this file: .*<a href="https:\/\/www\.medicare\.gov\//,
+      /this data has only .*<a href="https:\/\/www\.medicare\.gov\/|Only the removal of .*<a href="https:\/\/www/,
     );
     for (const html of [sentence, noscript, head]) assert.doesNotMatch(html, /\$\d/, words);
   }
@@ -266,8 +274,46 @@ test("a page of an older data version links to the newest; a version that is gon
   }
 });
 
-test("without JavaScript, a form searches by words", () => {
-  assert.match(writtenAt("procedure=5115").noscript, /<form action="\/" role="search">.*<input name="q"/);
+test("without JavaScript, a form before the table searches by words", () => {
+  assert.match(
+    writtenAt("procedure=5115").noscript,
+    /<form action="\/" role="search">.*<input name="q".*<table>/,
+  );
+  assert.match(writtenAt("q=qqqq").noscript, /<form action="\/" role="search">/);
+});
+
+test("words or a HCPCS code in place of a procedure's code are searched for", () => {
+  const heading = (query: string) => textIn(writtenAt(query).sentence, "h1");
+  for (const words of [
+    "knee+replacement",
+    "Knee%20Replacement",
+    "27447",
+    "cpt+27447",
+    "APC+5115",
+    "rodilla+nueva",
+  ])
+    assert.equal(heading(`procedure=${words}&state=TX`), heading("procedure=5115&state=TX"), words);
+  assert.equal(heading("procedure=knee+replacement+in+Texas"), heading("procedure=5115&state=TX"));
+  assert.equal(heading("procedure=5115&q=mri"), heading("procedure=5115"));
+  const { sentence } = writtenAt("procedure=polyp+removal");
+  assert.match(textIn(sentence, "h1"), /^“polyp removal” may mean/);
+  for (const code of ["5313", "5414"]) assert.ok(sentence.includes(`href="/?procedure=${code}"`), code);
+  assert.match(heading("procedure=MRI"), /^MRI: not in this data\.$/);
+  assert.match(writtenAt("procedure=9999").sentence, /The data has no procedure group “9999”/);
+});
+
+test("the address says how many hospitals the list shows, up to a maximum", () => {
+  const rowsAt = (query: string) => writtenAt(`procedure=5072&${query}`).noscript.split("<tr>").length - 2;
+  for (const query of ["", "shown=", "shown=3", "shown=-1", "shown=x", "shown=10.5"])
+    assert.equal(rowsAt(query), 10, query);
+  for (const shown of [35, 60, 110]) assert.equal(rowsAt(`shown=${shown}`), shown);
+  const most = choiceOf({ searchParams: new URLSearchParams("shown=99999") }).shown;
+  assert.equal(most, 210);
+  assert.ok(rowsAt("shown=99999") <= most);
+  const more = /<a href="\/\?procedure=5072&#38;sort=name&#38;shown=(\d+)">Show 25 more<\/a>/;
+  assert.equal(more.exec(writtenAt("procedure=5072&sort=name").noscript)?.[1], "35");
+  assert.equal(more.exec(writtenAt("procedure=5072&sort=name&shown=35").noscript)?.[1], "60");
+  assert.doesNotMatch(writtenAt("procedure=5072&shown=99999").noscript, /Show \d+ more/);
 });
 
 test("a charge's rank is described in words", () => {
@@ -400,7 +446,7 @@ test("the page of a hospital without any price says so, and has no table", () =>
 test("the page for a URL without results gives the reason and escapes the URL's text", async () => {
   for (const [path, why] of [
     ["/?procedure=%3Cb%3E%26%22$%27$$$&xyzzy", "&#60;b&#62;"],
-    [`/?procedure=${suppressedProcedure}`, "suppressed"],
+    [`/?procedure=${suppressedProcedure}`, "10 services or fewer"],
     ["/?procedure=5072&state=ZZ", "ZZ"],
     ["/?procedure=5072&near=1", "ZIP code “1” isn't known"],
     ["/?procedure=5072&near=10001&within=x&within=9", ""],

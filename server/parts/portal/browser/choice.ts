@@ -30,6 +30,11 @@ export const comparing = (key: SortKey) => (a: Priced, b: Priced) => {
   return first < second ? -1 : first > second ? 1 : a.ccn < b.ccn ? -1 : 1;
 };
 
+/** Number of hospitals that the list shows at first. With more, the other pictures would be too far down. */
+export const firstShown = 10;
+/** Maximum number of hospitals in the list. Each 50 cost a request, and the saved file has all. */
+export const maxShown = 210;
+
 /** Changes of parameters that remove the chosen place, so that the page shows the nation. */
 export const nowhere = { state: null, near: null, within: null, city: null };
 
@@ -52,7 +57,12 @@ export interface Choice {
   pinned: string[];
   sort: string;
   order: "asc" | "desc";
+  /** How many hospitals the list shows. */
+  shown: number;
 }
+
+/** A procedure in words, or by a HCPCS code, in place of a procedure group's code. Then it is searched for. */
+const words = /^(?=.*\p{L}{2}|[0-9A-Z]\d{3}[0-9A-Z]$)[^\p{Cc}\ufffd]+$/iu;
 
 /** Reads the choices in an address. Invalid sort orders are ignored. */
 export function choiceOf({ searchParams }: { searchParams: URLSearchParams }): Choice {
@@ -63,10 +73,13 @@ export function choiceOf({ searchParams }: { searchParams: URLSearchParams }): C
   const pinned = searchParams.getAll("with").join(",").split(",").filter(Boolean);
   const usual = near === null ? "charge" : "distance";
   const sort = Object.keys(sortKeys).find((one) => one === chosen("sort")) ?? usual;
-  const procedure = chosen("procedure");
+  const asked = chosen("procedure");
+  const isWords = asked !== null && words.test(asked);
+  const procedure = isWords ? null : asked;
+  const shown = Number(chosen("shown"));
   return {
     procedure,
-    words: procedure === null ? (chosen("q")?.slice(0, maxWordsLength) ?? null) : null,
+    words: procedure === null ? ((isWords ? asked : chosen("q"))?.slice(0, maxWordsLength) ?? null) : null,
     // A text that names no state is kept, so that the page can show it when nothing is found.
     state: state !== null && near === null ? (stateOf(state) ?? state.toUpperCase()) : null,
     near,
@@ -77,6 +90,7 @@ export function choiceOf({ searchParams }: { searchParams: URLSearchParams }): C
     pinned: [...new Set(pinned)].slice(0, maxPinned),
     sort: near === null && sort === "distance" ? "charge" : sort,
     order: chosen("order") === "desc" ? "desc" : "asc",
+    shown: Number.isInteger(shown) ? Math.min(Math.max(shown, firstShown), maxShown) : firstShown,
   };
 }
 

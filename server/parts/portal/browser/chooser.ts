@@ -21,9 +21,13 @@ export interface Option {
 }
 
 export interface Doubtful {
+  /** Why no suggestion may be what is meant. */
   doubt: string;
   options: Option[];
 }
+
+/** Id of the suggestion that says a doubt, and searches for the text. */
+const doubtId = "";
 
 interface ChooserProps {
   label: string;
@@ -32,8 +36,8 @@ interface ChooserProps {
   detail?: string | undefined;
   placeholder?: string;
   /**
-   * Finds suggestions for a text, or the initial suggestions for an empty text. An error's message is shown. With a
-   * doubt, which is shown above the suggestions, Enter chooses none of them unasked, but calls `search`.
+   * Finds suggestions for a text, or the initial suggestions for an empty text. An error's message is shown. A doubt is
+   * the first suggestion. Whoever chooses it calls `search`.
    */
   find: (text: string) => Promise<Option[] | Doubtful>;
   choose: (option: Option) => void;
@@ -57,8 +61,8 @@ export function Chooser(props: ChooserProps) {
   const isTouch = useRef(false);
   const options = found?.options;
   const isOpen = text !== null && (found !== null || message !== "");
-  /** Index of the option that Enter chooses; -1 for none. For a typed text without a doubt, it is 0 until an arrow key is pressed. */
-  const chosen = active === -1 && text?.trim() && !found?.doubt ? 0 : active;
+  /** Index of the option that Enter chooses; -1 for none. For a typed text, it is 0 until an arrow key is pressed. */
+  const chosen = active === -1 && text?.trim() ? 0 : active;
 
   useEffect(() => {
     if (text === null) return;
@@ -67,11 +71,12 @@ export function Chooser(props: ChooserProps) {
       try {
         const answer = await find(text.trim());
         if (isOver) return;
-        const { options, doubt } = Array.isArray(answer) ? { options: answer, doubt: "" } : answer;
+        const { options: matches, doubt } = Array.isArray(answer) ? { options: answer, doubt: "" } : answer;
+        const said = { id: doubtId, title: doubt, detail: "See why, and what there is" };
+        const options = doubt === "" ? matches : [said, ...matches];
         const by = entered.current?.text === text ? entered.current.key : null;
-        if (by === "Enter" && doubt !== "") return searchFor(text);
         const option = by === "Enter" ? options[0] : by === "Tab" ? exact(options, text) : undefined;
-        if (option) pick(option);
+        if (option) pick(option, text);
         else show({ of: text, options, doubt });
       } catch (error) {
         if (!isOver) show(null, sentenceOf(asFailure(error)));
@@ -108,13 +113,10 @@ export function Chooser(props: ChooserProps) {
     setMessage(why);
     setActive(-1);
   };
-  const pick = (option: Option) => {
+  const pick = (option: Option, of = text ?? "") => {
     close();
-    choose(option);
-  };
-  const searchFor = (text: string) => {
-    close();
-    search?.(text.trim());
+    if (option.id === doubtId) search?.(of.trim());
+    else choose(option);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     const count = options?.length ?? 0;
@@ -132,7 +134,6 @@ export function Chooser(props: ChooserProps) {
       const isAnswered = found?.of === text || message !== "";
       if (!isAnswered) entered.current = text.trim() === "" ? null : { text, key: event.key };
       else if (option) pick(option);
-      else if (event.key === "Enter" && found?.doubt) searchFor(text);
     } else if (event.key === "Escape" && text !== null) {
       event.preventDefault();
       close();
@@ -164,8 +165,7 @@ export function Chooser(props: ChooserProps) {
       onBlur=${() => entered.current === null && close()}
     />
     ${(detail || isCut) && html`<small class=${`detail quiet ${text === null ? "" : "away"}`}>${[isCut && value, detail].filter(Boolean).join(" · ")}</small>`}
-    <ul id=${`${id}-list`} ref=${list} role="listbox" aria-label=${label} hidden=${!isOpen || !(options?.length || found?.doubt)} tabindex="-1">
-      ${found?.doubt && html`<li role="presentation" class="group">${found.doubt}</li>`}
+    <ul id=${`${id}-list`} ref=${list} role="listbox" aria-label=${label} hidden=${!isOpen || !options?.length} tabindex="-1">
       ${options?.map(
         (option, i) => html`${
           option.group !== undefined &&
@@ -175,6 +175,7 @@ export function Chooser(props: ChooserProps) {
           key=${option.id}
           id=${optionId(i)}
           role="option"
+          class=${option.id === doubtId ? "group" : undefined}
           aria-selected=${i === chosen}
           onPointerDown=${({ pointerType }: PointerEvent) => {
             isTouch.current = pointerType === "touch";

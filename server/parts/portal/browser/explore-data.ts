@@ -40,7 +40,8 @@ export interface Pinned {
 
 export interface HospitalList {
   data: Priced[];
-  next: string | null;
+  /** Whether `data` has all hospitals. */
+  isAll: boolean;
   facilities: number;
 }
 
@@ -137,11 +138,11 @@ function servedView(choice: Choice, ask: Ask): View {
   const around = near === null ? null : rowsAt(paths.list, ask);
   const scope = around ? aroundScope(around) : hasPrices ? ask<[ProcedureAnswer]>(paths.scope)[0] : noPrice;
   const few = around && unlessFailed(around) ? pricedOf(unlessFailed(around)) : null;
-  const list = few ? sortedList(few, choice) : hasPrices ? listAt(paths.list, ask) : emptyList;
+  const list = few ? sortedList(few, choice) : hasPrices ? listAt(paths.list, choice.shown, ask) : emptyList;
   const unpriced = scope instanceof Failure && scope.status === 404;
   return {
     ...{ choice, gone: null, search: null, code, paths, scope, nation, list, trends, datasets },
-    few: fewOf(few ?? (list.next === null ? byCharge(list.data) : null)),
+    few: fewOf(few ?? (list.isAll ? byCharge(list.data) : null)),
     pinned: pinnedOf(choice, code, few, ask),
     unpriced: !unpriced
       ? null
@@ -181,16 +182,21 @@ function searchedView(choice: Choice, words: string, ask: Ask): View {
   };
 }
 
-const emptyList: HospitalList = { data: [], next: null, facilities: 0 };
+const emptyList: HospitalList = { data: [], isAll: true, facilities: 0 };
 const fewOf = (priced: Priced[] | null) => (priced && priced.length <= mostDots ? priced : null);
 const byCharge = (priced: readonly Priced[]) =>
   priced.toSorted(comparing(({ submitted_charge }) => submitted_charge));
 const pricedOf = (answer: FacilitiesAnswer | null) => byCharge(answer?.data.filter(isPriced) ?? []);
 
-function listAt(path: string, ask: Ask): HospitalList {
+/** Takes the pages of a list until `shown` hospitals are there. */
+function listAt(path: string, shown: number, ask: Ask): HospitalList {
   const answer = unlessFailed(ask<[FacilitiesAnswer]>(path)[0]);
   if (answer === null) return emptyList;
-  return { data: answer.data.filter(isPriced), next: answer.next, facilities: answer.summary.facilities };
+  const data = answer.data.filter(isPriced);
+  const { facilities } = answer.summary;
+  if (!answer.next || data.length >= shown) return { data, isAll: !answer.next, facilities };
+  const { data: others, isAll } = listAt(answer.next, shown - data.length, ask);
+  return { data: [...data, ...others], isAll, facilities };
 }
 
 /** @returns an answer with the rows of all pages, or a failure if there is no data */
@@ -204,7 +210,7 @@ export function rowsAt(path: string, ask: Ask): FacilitiesAnswer | Failure {
 function sortedList(priced: readonly Priced[], { sort, order }: Choice): HospitalList {
   const ascending = priced.toSorted(comparing(sortKeys[sort]));
   const data = order === "asc" ? ascending : ascending.reverse();
-  return { data, next: null, facilities: data.length };
+  return { data, isAll: true, facilities: data.length };
 }
 
 /** @param around all priced hospitals around the ZIP code, cheapest first; null without a ZIP code */

@@ -1,72 +1,52 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { money, times, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
-import type { Entry, FacilitiesAnswer, Priced } from "./answers.ts";
-import { asFailure, get, getFile } from "./api.ts";
+import type { Entry, Priced } from "./answers.ts";
+import { getFile } from "./api.ts";
 import type { Scope } from "./around.ts";
 import { Card, priceFigures, save, sourceText } from "./card.ts";
-import { maxPinned } from "./choice.ts";
-import type { HospitalList, View } from "./explore-data.ts";
+import { maxPinned, maxShown } from "./choice.ts";
+import type { View } from "./explore-data.ts";
 import { wordsOf } from "./explore-words.ts";
 import { type Column, DotsLegend, List, ListDrawing, type Row, ratioColumn } from "./list.ts";
-import { inYear, pin } from "./location.ts";
+import { inYear, pin, settle } from "./location.ts";
 import { dollarScale, Letter } from "./picture.ts";
 import { linksOf } from "./pictures.ts";
 import { hospitals, isPriced, leastForQuartiles, milesText, orderText, placeText, shareOf } from "./words.ts";
 
 /** Lists hospitals, with what a patient pays, and the amounts as dots on one scale. The heads choose the order. */
 
-/** Number of rows to show at first. With more rows the other pictures would be too far down. */
-const firstShown = 10;
+/** How many more rows a click shows. */
 const step = 25;
 const unusualFactor = 4;
-
-interface More {
-  of: HospitalList;
-  data: Priced[];
-  next: string | null;
-  shown: number;
-}
 
 export function Facilities({ view, scope }: { view: View; scope: Scope }) {
   const { choice, code, paths, pinned, list, datasets } = view;
   const { summary, allowed, source } = scope;
-  const [more, setMore] = useState<More | null>(null);
-  const [message, setMessage] = useState("");
+  /** If the button for more rows is gone, the focus moves to the end of the list. */
   const end = useRef<HTMLElement>(null);
+  const isMore = useRef(false);
   // When a hospital is chosen, its row moves. The effect below keeps the focus on that row.
   const chosen = useRef("");
   useEffect(() => {
     const button = document.querySelector<HTMLElement>(`.facilities [data-ccn="${chosen.current}"]`);
     button?.focus({ preventScroll: true });
     chosen.current = "";
+    if (isMore.current) end.current?.focus({ preventScroll: true });
+    isMore.current = false;
   }, [view]);
-  const added = more?.of === list ? more : { of: list, data: [], next: list.next, shown: firstShown };
   const median = summary.facilities < leastForQuartiles ? null : summary.median_charge;
   /** Hospitals with a lower allowed amount may do other procedures than the group's name says. */
   const leastUsual = median === null ? 0 : summary.median_allowed / unusualFactor;
   const isNear = choice.near !== null;
   const top = pinned.flatMap(({ letter, entry }) => (entry && isPriced(entry) ? [{ letter, entry }] : []));
-  const loaded = [...list.data, ...added.data];
-  const rows = loaded.slice(0, added.shown);
+  const rows = list.data.slice(0, choice.shown);
   const own = top.flatMap(({ entry }) => [entry.submitted_charge, entry.medicare_allowed]);
   const x = dollarScale([allowed.min, allowed.max, summary.min_charge, summary.max_charge, ...own], 0, 100);
-  const showMore = async () => {
-    setMessage("");
-    let { data, next } = added;
-    const shown = added.shown + step;
-    try {
-      while (next !== null && list.data.length + data.length < shown) {
-        const page: FacilitiesAnswer = await get(next);
-        data = [...data, ...page.data.filter(isPriced)];
-        next = page.next;
-      }
-      setMore({ of: list, data, next, shown });
-      // If the button for more rows is gone after the last page, the focus moves to the end of the list.
-      if (next === null) setTimeout(() => end.current?.focus({ preventScroll: true }));
-    } catch (error) {
-      setMessage(`${asFailure(error).message}: try again`);
-    }
+  const next = Math.min(choice.shown + step, maxShown);
+  const showMore = () => {
+    isMore.current = true;
+    settle({ shown: String(next) });
   };
   const count = list.facilities;
   const place = isNear ? `-${choice.near}-${choice.within}mi` : choice.state ? `-${choice.state}` : "";
@@ -155,12 +135,11 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
     />
     <p class="more">
       ${
-        remaining === 0
-          ? html`<span class="quiet" ref=${end} tabindex="-1">${count === 1 ? "That is the only one." : `These are all ${whole(count)}.`}</span>`
-          : html`<button type="button" onClick=${showMore}>Show ${Math.min(step, remaining)} more</button>
+        remaining > 0 && choice.shown < maxShown
+          ? html`<button type="button" onClick=${showMore}>Show ${Math.min(next - rows.length, remaining)} more</button>
               <span class="quiet"> ${whole(rows.length)} of ${whole(count)}</span>`
+          : html`<span class="quiet" ref=${end} tabindex="-1">${remaining > 0 ? `${whole(rows.length)} of ${whole(count)}; the saved file has all.` : count === 1 ? "That is the only one." : `These are all ${whole(count)}.`}</span>`
       }
-      <span class="error" role="status">${message}</span>
     </p>
   <//>`;
 }

@@ -99,7 +99,9 @@ function reasonOf(failure: Failure, retry: () => void, isCurrent: boolean) {
 }
 
 const signupOffer = (text: string, more: string) =>
-  settings.signup === "off" ? "Paste yours:" : html`<a href="/signup">${text}</a>${more}`;
+  settings.signup === "off"
+    ? "You get one from whoever runs this server. Paste yours:"
+    : html`<a href="/signup">${text}</a>${more}`;
 
 /** Shows a warning if the numbers are invented, or are only a part of what CMS published. */
 export function WarningBand({ caveat }: { caveat: string | undefined }) {

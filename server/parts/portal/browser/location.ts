@@ -54,9 +54,11 @@ export function settle(changes: Record<string, string | null>): void {
   dispatchEvent(new Event(changed));
 }
 
-/** Changes the choice. A new year drops `versions`. */
+/** Changes the choice. A new year drops `versions`, and another list is short at first. */
 export function choose(changes: Record<string, string | null>): void {
-  go(withParameters({ ...("year" in changes && { versions: null }), ...changes }));
+  const isSameList = "with" in changes || "sort" in changes;
+  const dropped = { ...("year" in changes && { versions: null }), ...(!isSameList && { shown: null }) };
+  go(withParameters({ ...dropped, ...changes }));
 }
 
 /** Adds a compared hospital, or removes it. At most `maxPinned` hospitals are compared. */

@@ -1,5 +1,6 @@
 import { type ComponentType, render } from "preact";
 import { html } from "../../../shared/browser/html.ts";
+import { settings } from "./api.ts";
 import { useOwnKey } from "./key.ts";
 import { followLinks, inYear, useLocation } from "./location.ts";
 
@@ -15,7 +16,9 @@ function Frame({ page }: { page: Page }) {
   const link = (href: string, text: string, more = "") =>
     html`<a href=${inYear(href)} class=${more} aria-current=${url.pathname === href ? "page" : undefined}>${text}</a>`;
   const last =
-    key === null ? link("/signup", "Get a key", "accent") : link("/account", "Your account", "accent");
+    key === null && settings.signup !== "off"
+      ? link("/signup", "Get a key", "accent")
+      : link("/account", key === null ? "Use a key" : "Your account", "accent");
   return html`<header class="top">
       <a class="skip" href="#main">Skip to the content</a>
       <a class="name" href=${inYear("/")}>What hospitals charge</a>

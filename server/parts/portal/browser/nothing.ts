@@ -48,8 +48,11 @@ export interface Way {
   changes: Record<string, string | null> | null;
 }
 
-/** Text of the link to Medicare's prices. */
-export const seeTitle = "Look it up in Medicare's own price lookup";
+/** Text of the link to Medicare's prices. @param see its URL */
+export const seeTitle = (see: string) =>
+  see.includes("procedure-price-lookup")
+    ? "Look it up in Medicare's own price lookup"
+    : "See Medicare's page about it";
 
 export const absentIn = (search: SearchAnswer | Failure): readonly Absent[] => search.absent ?? [];
 
@@ -93,18 +96,14 @@ export function searchText(words: string, search: SearchAnswer | Failure): Nothi
     matches.length === 0
       ? ""
       : `${first ? "Other care with prices" : matches.length === 1 ? "This has prices" : "These have prices"}${where}:`;
-  const reasons = [...new Set(absent.map(({ reason }) => reason))].join("; ");
+  const reasons = [...new Set(absent.map(({ reason }) => reason))].join(" ");
   return {
     title: first
       ? `${absent.map(({ name }) => name).join(", ")}: not in this data`
       : matches.length === 0
         ? `Nothing matches “${printable(words)}”`
         : `“${printable(words)}” may mean ${matches.length === 1 ? "one procedure" : `one of ${matches.length} procedures`}`,
-    why: first
-      ? `Medicare publishes no hospital prices for it in this file: ${reasons}.`
-      : matches.length === 0
-        ? noMatchText(words)
-        : "",
+    why: first ? reasons : matches.length === 0 ? noMatchText(words) : "",
     ...(first && { see: first.see }),
     before: [ignored, offer].filter(Boolean).join(" "),
     matches,
@@ -118,8 +117,8 @@ const detailOf = (code: string, name: string) =>
 /** Explains why no procedure matches a visitor's words. */
 export const noMatchText = (words: string) =>
   /^[A-Z]?\d{4,5}$/i.test(words)
-    ? `The data has no procedure group ${words}, and none of its groups is known to include that code: type what is done.`
-    : "The data has operations and larger procedures of outpatients. Scans, tests, visits, drugs and hospital stays aren't in it.";
+    ? `No procedure here is known to have the number ${words}: type what is done, such as knee replacement.`
+    : "This data has operations and larger procedures without a hospital stay. Scans, tests, visits, drugs and hospital stays aren't in it.";
 
 export function nothingText(absence: Absence): Nothing {
   const { choice, code, official, unpriced, nearest, isZipKnown, version, datasets } = absence;
@@ -166,10 +165,9 @@ const nearestText = ({ facility, city, state }: Priced, miles: number) =>
 
 function unpricedText({ summary, data }: Pick<FacilitiesAnswer, "summary" | "data">, where: string): string {
   const { facilities } = summary;
-  const rows = facilities === 1 ? "Its only row" : `All ${whole(facilities)} of its rows`;
-  const reason = data.every(({ status }) => status === "suppressed")
-    ? "suppressed by CMS (10 services or fewer)"
-    : "suppressed or incomplete";
-  const charges = facilities === 1 ? "this hospital's charge isn't" : "these hospitals' charges aren't";
-  return `${[rows, where].filter(Boolean).join(" ")} ${facilities === 1 ? "is" : "are"} ${reason}: ${charges} published.`;
+  const who = facilities === 1 ? "One hospital" : `${whole(facilities)} hospitals`;
+  const why = data.every(({ status }) => status === "suppressed")
+    ? "for too few Medicare patients (10 services or fewer)"
+    : "for too few Medicare patients, or not all amounts are known";
+  return `${[who, where].filter(Boolean).join(" ")} did it ${why}, so no charge is published.`;
 }

@@ -29,7 +29,7 @@ function Prices({ words: { found, nothing }, code }: { words: ExploreWords; code
     );
     const { title, why, see, before = "", matches = [] } = nothing ?? {};
     return html`<h1>${title}.</h1>
-      <p class="under">${why} ${see && html`<a href=${see}>${seeTitle}</a>`} ${links.map((link, i) => html`${(i > 0 || see) && " · "}${link}`)}</p>
+      <p class="under">${why} ${see && html`<a href=${see}>${seeTitle(see)}</a>`} ${links.map((link, i) => html`${(i > 0 || see) && " · "}${link}`)}</p>
       ${before && html`<p class="under">${before}</p>`}
       ${matches.map(({ text, detail, changes }) => html`<p class="under"><a href=${withParameters(changes ?? {})}>${text}</a> <small class="quiet">${detail}</small></p>`)}`;
   }

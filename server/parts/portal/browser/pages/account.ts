@@ -54,7 +54,7 @@ function SignIn({ message }: { message: string }) {
     ${message && html`<p class="band note-band" role="status">${message}</p>`}
     <p class="lead">Sign in with your key. This browser keeps it.</p>
     <section class="card"><${PasteKey} /></section>
-    ${settings.signup !== "off" && html`<p>No key yet? <a href="/signup">Get one</a></p>`}
+    <p>No key yet? ${settings.signup === "off" ? "You get one from whoever runs this server." : html`<a href="/signup">Get one</a>`}</p>
   </div>`;
 }
 
