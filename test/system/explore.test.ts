@@ -819,6 +819,19 @@ test("related elements are aligned", async () => {
   assert.ok(button.y >= drawing.bottom, "the tools are below the picture");
   // The button's text begins nine pixels inside the button's edge, which is visible only on hover.
   assert.ok(Math.abs(button.x + 9 - title.x) <= 1, `${button.x} and ${title.x}`);
+  await page.goto("/reference");
+  await page.locator(".general h2").nth(5).waitFor();
+  const gaps = await page
+    .locator(".general > h2")
+    .evaluateAll((all) =>
+      all
+        .slice(1)
+        .map(
+          (one) =>
+            one.getBoundingClientRect().y - (one.previousElementSibling?.getBoundingClientRect().bottom ?? 0),
+        ),
+    );
+  for (const gap of gaps) assert.ok(gap >= 20, `a heading is ${gap} pixels below what stands before it`);
   await page.goto("/reference#prices");
   await page.locator(".try select").first().waitFor();
   const heights = new Set((await boxesOf(".try .field")).map(({ height }) => Math.round(height)));

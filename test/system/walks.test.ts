@@ -1,18 +1,33 @@
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { after, before, test } from "node:test";
+import { promisify } from "node:util";
 import type { Download, Locator, Page } from "playwright-core";
 import { publishSnapshot } from "../../datasets/revisions.ts";
 import { defaultSampleSeed, syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
 import { encodeSnapshot } from "../../engine/index.ts";
+import { newWebhookSecret } from "../../server/accounts/changes.ts";
 import type { FacilitiesAnswer, FacilityTrendsAnswer } from "../../server/parts/portal/browser/answers.ts";
 import { milesText, shareOf } from "../../server/parts/portal/browser/words.ts";
+import { Store } from "../../server/store/store.ts";
 import { launch, narrow, openPage, wide } from "../support/browser.ts";
-import { ample, call, createKey, startServer, type TestServer, temporaryFolder } from "../support/server.ts";
+import {
+  ample,
+  call,
+  createKey,
+  datasetsFolder,
+  startServer,
+  type TestServer,
+  temporaryFolder,
+} from "../support/server.ts";
 
 /*
- * Tests in Debian's Chromium that a patient, a journalist, an analyst and a developer reach their goals in a few actions.
+ * Tests in Debian's Chromium that a patient, a journalist, an analyst, a developer and an operator reach their goals in a few actions.
  * SCREENSHOTS names a folder for pictures after each action.
  */
 
@@ -58,13 +73,13 @@ const textOf = async (download: Download) =>
 async function walk(
   who: string,
   steps: (page: Page, act: (work: Promise<unknown>) => Promise<void>) => Promise<void>,
-  most = maxActions,
+  { most = maxActions, origin = server.api, first = ".facilities tbody tr" } = {},
 ) {
-  const guarded = await openPage(browser, server.api, { permissions: ["clipboard-read", "clipboard-write"] });
+  const guarded = await openPage(browser, origin, { permissions: ["clipboard-read", "clipboard-write"] });
   const { page } = guarded;
   page.setDefaultTimeout(patienceMs);
   await page.goto("/");
-  await page.locator(".facilities tbody tr").first().waitFor();
+  await page.locator(first).first().waitFor();
   let actions = 0;
   await steps(page, async (work) => {
     await work;
@@ -113,7 +128,7 @@ for (const [words, confirm, code] of [
           assert.equal(await rows.nth(i).locator("td.pays").innerText(), share);
         }
       },
-      maxPatientActions,
+      { most: maxPatientActions },
     );
   });
 
@@ -499,4 +514,65 @@ test("a developer gets a key and a first response", async () => {
       /^curl -H "Authorization: (Bearer \w+)" \\\n {2}"([^"]+)"$/.exec(curl) ?? [];
     assert.equal((await fetch(url, { headers: { Authorization: authorization } })).status, 200);
   });
+});
+
+test("an operator sees during refusals who is refused, bad keys and a delivery's next try, and removes a refused file", async (t) => {
+  const receiver = createServer((_, response) => response.writeHead(503).end()).listen(0, "127.0.0.1");
+  await once(receiver, "listening");
+  t.after(() => receiver.close());
+  const { port } = receiver.address() as AddressInfo;
+  const stateDir = temporaryFolder();
+  const [fast, spent] = [
+    createKey(stateDir, "newsroom", { burst: 1, quota: 1000 }),
+    createKey(stateDir, "clinic", { burst: 1000, quota: 5 }),
+  ];
+  const store = Store.open(stateDir);
+  const clinic = store.accounts.byName("clinic") ?? assert.fail();
+  const webhook = { webhook: `http://localhost:${port}/`, webhook_secret: newWebhookSecret() };
+  store.accounts.update({ ...clinic, ...webhook });
+  store.close();
+  const datasetsDir = datasetsFolder(["2024.3"]);
+  const file = path.join(datasetsDir, "it's a copy of 2024.parquet");
+  writeFileSync(file, "no snapshot");
+  const env = { WEBHOOK_ALLOW_LOOPBACK: "true" };
+  const busy = await startServer({ stateDir, datasetsDir, env });
+  const statuses: number[] = [];
+  for (let i = 0; i < 20; i++)
+    for (const key of [busy.key, fast, spent, `${fast.slice(0, -1)}!`]) {
+      const { status } = await call(busy, "GET /api/v1/usage", { Authorization: `Bearer ${key}` });
+      statuses.push(status);
+    }
+  for (const status of [200, 401, 429]) assert.ok(statuses.includes(status), `${status} is answered`);
+  await walk(
+    "operator",
+    async (page, act) => {
+      const said = (text: RegExp) => page.locator(".attention li", { hasText: text }).waitFor();
+      const section = (title: string) =>
+        page.locator("section", { has: page.getByRole("heading", { name: title }) });
+      await act(page.getByRole("button", { name: "an hour" }).click());
+      await said(
+        /requests in the last hour are refused, .*\(429\): most of (newsroom, clinic|clinic, newsroom)\./,
+      );
+      await said(/requests in the last hour have no key that works \(401\)\./);
+      await said(/1 account has used up the month's quota: clinic\./);
+      await said(/1 delivery is being retried\./);
+      await said(/1 file is refused; the previous data is still served\./);
+      for (const account of ["newsroom", "clinic"]) {
+        const row = section("Accounts").getByRole("row", { name: account });
+        const refused = await row.locator('[data-name="Refused in an hour"]').innerText();
+        assert.ok(Number(refused) > 0, `${account}: ${refused}`);
+      }
+      const delivery = section("Events").getByRole("row", { name: /clinic 80 % .* pending/ });
+      const cell = (name: string) => delivery.locator(`[data-name="${name}"]`);
+      await cell("Last answer").getByText("503").waitFor();
+      assert.ok(Date.parse(await cell("Next try").innerText()) > 0, "a time");
+      const command = await section("Refused files").locator("td code").last().innerText();
+      await act(promisify(execFile)("sh", ["-c", command]));
+      await section("Refused files").waitFor({ state: "detached" });
+      assert.equal(existsSync(file), false);
+      assert.equal(await page.locator(".attention .bad").count(), 0);
+    },
+    { origin: busy.ops, first: ".health.good" },
+  );
+  assert.equal(await busy.stop(), 0);
 });

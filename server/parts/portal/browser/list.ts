@@ -1,8 +1,9 @@
 import type { ComponentChildren } from "preact";
 import { money } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
+import { useWidth } from "../../../shared/browser/width.ts";
 import { choose } from "./location.ts";
-import { Key, type Kind, PinShape, placedTicks, type Scale, Shape, useWidth } from "./picture.ts";
+import { Key, type Kind, PinShape, placedTicks, type Scale, Shape } from "./picture.ts";
 import { linesOf, widthOf } from "./save-picture.ts";
 
 /** Shows a sortable list, with the amounts of each row as dots on one scale, and draws tables for saved files. */
