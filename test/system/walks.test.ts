@@ -566,13 +566,16 @@ test("an operator sees during refusals who is refused, bad keys and a delivery's
       const cell = (name: string) => delivery.locator(`[data-name="${name}"]`);
       await cell("Last answer").getByText("503").waitFor();
       assert.ok(Date.parse(await cell("Next try").innerText()) > 0, "a time");
+      await section("Events")
+        .getByRole("row", { name: /clinic 100 % .* after 80 % is delivered/ })
+        .waitFor();
       const command = await section("Refused files").locator("td code").last().innerText();
       await act(promisify(execFile)("sh", ["-c", command]));
       await section("Refused files").waitFor({ state: "detached" });
       assert.equal(existsSync(file), false);
       assert.equal(await page.locator(".attention .bad").count(), 0);
     },
-    { origin: busy.ops, first: ".health.good" },
+    { origin: busy.ops, first: ".attention .warn" },
   );
   assert.equal(await busy.stop(), 0);
 });

@@ -97,7 +97,7 @@ function Drawing({ title, samples, now, range, series, isLogarithmic, text }: Li
     <svg width="100%" height=${height} aria-hidden="true">${rows.map((row) => html`<text x="100%" y=${y(row)} dy="0.32em" text-anchor="end">${text(row)}</text>`)}</svg>
     <div ref=${measured}><svg width="100%" height=${height} role="img" aria-label=${`${title}: lines over time; the table has the numbers`} onPointerMove=${onPointerMove} onPointerLeave=${() => setPointed(null)}>
       ${rows.map((row) => html`<line class="grid" x2="100%" y1=${y(row)} y2=${y(row)} />`)}
-      ${values.length === 0 && html`<text x="50%" y=${(top + floor) / 2} text-anchor="middle">no requests</text>`}
+      ${samples.length > 0 && values.length === 0 && html`<text x="50%" y=${(top + floor) / 2} text-anchor="middle">no requests</text>`}
       ${timesOn(x.copy().range([0, width]), width).map(({ at, text }) => html`<text x=${at} y=${floor + 18} text-anchor="middle">${text}</text>`)}
       ${shown && html`<line class="grid" x1=${`${x(timeOf(shown))}%`} x2=${`${x(timeOf(shown))}%`} y1=${top} y2=${floor} />`}
       <svg viewBox=${`0 0 100 ${height}`} preserveAspectRatio="none">
