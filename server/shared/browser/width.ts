@@ -1,5 +1,7 @@
 import { useCallback, useRef, useState } from "preact/hooks";
 
+/** Measures elements of a page. */
+
 /** Measures an element by a ref. The component updates when the width, in pixels, changes. */
 export function useWidth(): [(element: HTMLElement | null) => void, number] {
   const [width, setWidth] = useState(0);

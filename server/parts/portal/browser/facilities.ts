@@ -140,13 +140,15 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
   const others = rows.filter(({ ccn }) => !top.some(({ entry }) => entry.ccn === ccn));
   const shown: Listed[] = [...top, ...others.map((entry) => ({ letter: "", entry }))];
   const remaining = count - rows.length;
+  const most = shareOf(Number.POSITIVE_INFINITY, source.data_year);
+  const limit = Number.isFinite(most) ? `, at most ${money(most)}` : "";
   const title = [hospitals(count), count > 1 && orderText(choice)].filter(Boolean).join(", ");
   return html`<${Card}
     class="facilities"
     anchor="hospitals"
     title=${title}
     subject=${wordsOf(view).title}
-    sentence=${`${rows.length < count ? `The first ${rows.length} of ${hospitals(count)}. ` : ""}With Medicare you pay about a fifth of what is allowed.${median === null ? "" : " The upright line is the median charge."}`}
+    sentence=${`${rows.length < count ? `The first ${rows.length} of ${hospitals(count)}. ` : ""}With Medicare you pay about a fifth of what is allowed${limit}.${median === null ? "" : " The upright line is the median charge."}`}
     drawing=${() => html`<${TableDrawing} heads=${heads} rows=${shown.map(drawnOf)} x=${x} />`}
     source=${sourceText([source.data_version], datasets)}
     about=${html`<${DotsLegend} median=${median === null ? null : ["median charge", placeText(choice)].filter(Boolean).join(" ")} />`}
