@@ -1,7 +1,16 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Browser } from "playwright-core";
-import { accessibilityFaults, type GuardedPage, launch, openPage, sizes } from "../support/browser.ts";
+import type { Sample } from "../../server/parts/console/browser/sample.ts";
+import {
+  accessibilityFaults,
+  type GuardedPage,
+  launch,
+  narrow,
+  openPage,
+  sizes,
+  wide,
+} from "../support/browser.ts";
 import {
   call,
   createKey,
@@ -103,6 +112,103 @@ for (const viewport of Object.values(sizes))
       guarded.assertWellBehaved();
       await guarded.close();
     });
+
+/** Puts events that the test makes in place of the server's stream. */
+function replaceStream() {
+  class Stream extends EventTarget {
+    constructor() {
+      super();
+      addEventListener("history-of-test", ({ detail = "" }: CustomEventInit<string>) =>
+        this.dispatchEvent(new MessageEvent("history", { data: detail })),
+      );
+    }
+    close() {}
+  }
+  Object.assign(globalThis, { EventSource: Stream });
+}
+
+/** Finds labels of the charts that are cut off, that cover each other, or that are said twice. */
+function labelFaults(): string[] {
+  return [...document.querySelectorAll(".plot svg")].flatMap((svg) => {
+    const edge = svg.getBoundingClientRect();
+    const labels = [...svg.querySelectorAll(":scope > text")].map((one) => ({
+      text: one.textContent ?? "",
+      box: one.getBoundingClientRect(),
+    }));
+    return labels.flatMap(({ text, box: a }, i) => [
+      ...(a.left < edge.left - 1 || a.right > edge.right + 1 ? [`${text} is cut`] : []),
+      ...labels
+        .slice(i + 1)
+        .filter(
+          ({ text: other, box: b }) =>
+            other === text ||
+            (a.left < b.right && b.left < a.right && a.top + 2 < b.bottom && b.top + 2 < a.bottom),
+        )
+        .map(({ text: other }) => `${text} and ${other}`),
+    ]);
+  });
+}
+
+for (const viewport of [narrow, wide])
+  test(`at ${viewport.width} pixels, labels of the charts' axes don't collide, whatever the time and the values`, async () => {
+    const guarded = await openPage(browser, server.ops, { viewport });
+    const { page } = guarded;
+    page.setDefaultTimeout(patienceMs);
+    await page.addInitScript(replaceStream);
+    await page.goto("/");
+    await page.locator(".plot").first().waitFor();
+    for (const [rate, time] of [
+      [0, null],
+      [0.1, 0.3],
+      [1, 40],
+      [437, 900],
+      [95_000, 250_000],
+      [960_000, 8_000_000],
+    ] as const)
+      for (const [span, seconds, minutes] of [
+        ["10 minutes", 1, 0],
+        ["10 minutes", 3, 0],
+        ["10 minutes", 47, 0],
+        ["10 minutes", 600, 0],
+        ["an hour", 600, 60],
+        ["a day", 600, 7],
+        ["a day", 600, 1440],
+      ] as const) {
+        const sampleOf = (i: number, step: number): Sample => ({
+          at: 1_790_000_017 + i * step,
+          requests:
+            rate === 0
+              ? {}
+              : { "/api/v1/usage 200": rate * (1 + Math.sin(i)), "/api/v1/usage 429": rate / 3 },
+          times: time === null ? [] : [[time, 5]],
+          p50: time,
+          p90: time && time * 1.5,
+          p99: time && time * 2 ** (i % 7),
+          ...{ refused: rate / 3, refusedBy: {}, unauthorized: 0, bytes: 1, connections: 1, memory: 1e8 },
+        });
+        const history = {
+          samples: Array.from({ length: seconds }, (_, i) => sampleOf(i, 1)),
+          minutes: Array.from({ length: minutes }, (_, i) => sampleOf(i, 60)),
+        };
+        await page.evaluate(
+          (detail) => dispatchEvent(new CustomEvent("history-of-test", { detail })),
+          JSON.stringify(history),
+        );
+        await page.getByRole("button", { name: span }).click();
+        await page.getByRole("button", { name: span, pressed: true }).waitFor();
+        const what = `${span}, ${seconds} seconds, ${minutes} minutes, ${rate} a second`;
+        assert.deepEqual(await page.evaluate(labelFaults), [], what);
+        const drawn = page.locator(".plot svg[role=img] > text");
+        if (seconds > 10 && rate > 0) assert.ok((await drawn.count()) >= 2, what);
+        assert.equal(
+          await page.getByText("no requests", { exact: true }).count(),
+          time === null ? 1 : 0,
+          what,
+        );
+      }
+    await guarded.close();
+    guarded.assertWellBehaved();
+  });
 
 test("the console shows when the server can't be reached", async () => {
   const other = await startServer({ datasetsDir: datasetsFolder(["2024.3"]) });

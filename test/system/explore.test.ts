@@ -283,6 +283,63 @@ test("each picture offers a table, a CSV and a link below it, with the API's num
   assert.match(await numbers.innerText(), /A: .* \(000041\)/);
 });
 
+test("the menus Download and Share open below their row, by mouse and keyboard, and Escape closes them", async () => {
+  for (const viewport of [wide, narrow]) {
+    const { page } = await open("/?procedure=5072&with=000003", { viewport });
+    await drawn(page);
+    for (const title of ["60 hospitals", "The chosen hospital", "Where hospitals charge more"])
+      for (const [name, other] of [
+        ["Download", "Share"],
+        ["Share", "Download"],
+      ]) {
+        const shown = card(page, title);
+        const opener = shown.getByRole("button", { name, exact: true });
+        const choices = shown.getByRole("group", { name });
+        const tools = shown.locator(".actions > *, .actions .menu > button");
+        await shown.getByRole("button", { name: other, exact: true }).click();
+        await opener.click();
+        assert.equal(await shown.locator(".choices").count(), 1, "the other menu is closed");
+        const box = (await choices.boundingBox()) ?? assert.fail();
+        assert.ok(box.x >= 0 && box.x + box.width <= viewport.width, "the menu is within the page");
+        for (const tool of await tools.all()) {
+          const { y, height } = (await tool.boundingBox()) ?? assert.fail();
+          assert.ok(y + height <= box.y, `the menu is below ${await tool.innerText()}`);
+        }
+        await opener.focus();
+        await page.keyboard.press("Tab");
+        assert.equal(await choices.locator("button:focus").count(), 1, "Tab leads into the menu");
+        await page.keyboard.press("Escape");
+        assert.equal(await choices.count(), 0);
+        assert.equal(await opener.evaluate((one) => one === document.activeElement), true);
+        await page.keyboard.press("Enter");
+        await choices.waitFor();
+        await page.locator("h1").click();
+        await choices.waitFor({ state: "detached" });
+      }
+  }
+});
+
+test("a saved list has whole names, however long, also without spaces", async () => {
+  const { page } = await open("/?procedure=5361&state=TX&with=000063");
+  const list = card(page, "50 hospitals");
+  await list.locator("tbody tr").first().waitFor();
+  await list.getByRole("button", { name: "Download" }).click();
+  const download = page.waitForEvent("download");
+  await list.getByRole("button", { name: "SVG", exact: true }).click();
+  const svg = String(Buffer.concat(await (await (await download).createReadStream()).toArray()));
+  const widest = await page.evaluate((svg) => {
+    const host = document.createElement("div");
+    host.innerHTML = svg;
+    document.body.append(host);
+    const widths = [...host.querySelectorAll("text")].map((text) => text.getBoundingClientRect());
+    host.remove();
+    return Math.max(...widths.filter(({ x }) => x < 100).map(({ right, left }) => right - left));
+  }, svg);
+  assert.ok(widest < 940, `${widest} pixels`);
+  const names = [...svg.matchAll(/<text[^>]*>([^<]*)<\/text>/g)].map(([, text]) => text).join("");
+  assert.equal(names.split("院").length - 1, 480 * (await list.locator("tbody tr").count()));
+});
+
 test("choosing a state, procedure, year or hospital updates charts and URL, and Back restores them", async () => {
   const { page } = await open("/", {
     mayFail: ({ searchParams }, status) =>
@@ -805,6 +862,19 @@ test("related elements are aligned", async () => {
   assert.ok(button.y >= drawing.bottom, "the tools are below the picture");
   // The button's text begins nine pixels inside the button's edge, which is visible only on hover.
   assert.ok(Math.abs(button.x + 9 - title.x) <= 1, `${button.x} and ${title.x}`);
+  await page.goto("/reference");
+  await page.locator(".general h2").nth(5).waitFor();
+  const gaps = await page
+    .locator(".general > h2")
+    .evaluateAll((all) =>
+      all
+        .slice(1)
+        .map(
+          (one) =>
+            one.getBoundingClientRect().y - (one.previousElementSibling?.getBoundingClientRect().bottom ?? 0),
+        ),
+    );
+  for (const gap of gaps) assert.ok(gap >= 20, `a heading is ${gap} pixels below what stands before it`);
   await page.goto("/reference#prices");
   await page.locator(".try select").first().waitFor();
   const heights = new Set((await boxesOf(".try .field")).map(({ height }) => Math.round(height)));

@@ -1,18 +1,33 @@
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { after, before, test } from "node:test";
-import type { Download, Page } from "playwright-core";
+import { promisify } from "node:util";
+import type { Download, Locator, Page } from "playwright-core";
 import { publishSnapshot } from "../../datasets/revisions.ts";
 import { defaultSampleSeed, syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
 import { encodeSnapshot } from "../../engine/index.ts";
+import { newWebhookSecret } from "../../server/accounts/changes.ts";
 import type { FacilitiesAnswer, FacilityTrendsAnswer } from "../../server/parts/portal/browser/answers.ts";
 import { milesText, shareOf } from "../../server/parts/portal/browser/words.ts";
-import { launch, openPage } from "../support/browser.ts";
-import { ample, call, createKey, startServer, type TestServer, temporaryFolder } from "../support/server.ts";
+import { Store } from "../../server/store/store.ts";
+import { launch, narrow, openPage, wide } from "../support/browser.ts";
+import {
+  ample,
+  call,
+  createKey,
+  datasetsFolder,
+  startServer,
+  type TestServer,
+  temporaryFolder,
+} from "../support/server.ts";
 
 /*
- * Tests in Debian's Chromium that a patient, a journalist, an analyst and a developer reach their goals in a few actions.
+ * Tests in Debian's Chromium that a patient, a journalist, an analyst, a developer and an operator reach their goals in a few actions.
  * SCREENSHOTS names a folder for pictures after each action.
  */
 
@@ -58,13 +73,13 @@ const textOf = async (download: Download) =>
 async function walk(
   who: string,
   steps: (page: Page, act: (work: Promise<unknown>) => Promise<void>) => Promise<void>,
-  most = maxActions,
+  { most = maxActions, origin = server.api, first = ".facilities tbody tr" } = {},
 ) {
-  const guarded = await openPage(browser, server.api, { permissions: ["clipboard-read", "clipboard-write"] });
+  const guarded = await openPage(browser, origin, { permissions: ["clipboard-read", "clipboard-write"] });
   const { page } = guarded;
   page.setDefaultTimeout(patienceMs);
   await page.goto("/");
-  await page.locator(".facilities tbody tr").first().waitFor();
+  await page.locator(first).first().waitFor();
   let actions = 0;
   await steps(page, async (work) => {
     await work;
@@ -113,7 +128,7 @@ for (const [words, confirm, code] of [
           assert.equal(await rows.nth(i).locator("td.pays").innerText(), share);
         }
       },
-      maxPatientActions,
+      { most: maxPatientActions },
     );
   });
 
@@ -169,6 +184,157 @@ test("a journalist saves a picture of the ten dearest hospitals with its source"
     const link = new URL(await page.evaluate(() => navigator.clipboard.readText()));
     assert.deepEqual([link.hash, link.searchParams.get("order")], ["#hospitals", "desc"]);
   });
+});
+
+/** @returns the texts of a card's saved SVG, joined by spaces. Fails if one of them is cut off. */
+async function savedTexts(page: Page, card: Locator): Promise<string> {
+  const opener = card.getByRole("button", { name: "Download" });
+  if ((await opener.getAttribute("aria-expanded")) === "false") await opener.click();
+  const download = page.waitForEvent("download");
+  await card.getByRole("button", { name: "SVG", exact: true }).click();
+  const svg = String(await textOf(await download));
+  assert.deepEqual(await page.evaluate(textsBeyond, svg), []);
+  return page.evaluate((svg) => {
+    const texts = new DOMParser().parseFromString(svg, "image/svg+xml").querySelectorAll("text");
+    return [...texts].map(({ textContent }) => textContent).join(" ");
+  }, svg);
+}
+
+/** Three hospitals whose charges are nearest to each other, among those with a price in every year. */
+async function nearlyEqual(): Promise<{ ccns: string[]; zip: string }> {
+  const { data } = await answerOf<FacilitiesAnswer>("/facilities?procedure=5072&sort=charge&limit=100");
+  const ratioOf = (i: number) => (data[i + 2].submitted_charge ?? 0) / (data[i].submitted_charge ?? 1);
+  const begins = data.slice(0, -2).map((_, i) => i);
+  const [begin] = begins.toSorted((a, b) => ratioOf(a) - ratioOf(b));
+  const three = data.slice(begin, begin + 3);
+  return { ccns: three.map(({ ccn }) => ccn), zip: three[0].zip ?? assert.fail("a ZIP code") };
+}
+
+for (const viewport of [wide, narrow])
+  test(`at ${viewport.width} pixels, a saved list and a saved comparison have all texts of the screen, in its order`, async () => {
+    const { ccns, zip } = await nearlyEqual();
+    const compared = `/?procedure=5072&with=${ccns.join(",")}`;
+    for (const path of [compared, `${compared}&near=${zip}&within=100`, `${compared}&state=CA`]) {
+      const guarded = await openPage(browser, server.api, { viewport });
+      const { page } = guarded;
+      page.setDefaultTimeout(patienceMs);
+      await page.goto(path);
+      const list = page.locator("#hospitals");
+      await list.locator("tbody tr").first().waitFor();
+      const saved = await savedTexts(page, list);
+      const rows = await list.locator("tbody tr").evaluateAll((rows) =>
+        rows.map((row) => {
+          const textOf = (one: Node | null | undefined) =>
+            one?.textContent?.replaceAll(/\s+/g, " ").trim() ?? "";
+          const name = row.querySelector(".name");
+          const cells = [...row.querySelectorAll("td.number")].map((cell) =>
+            textOf([...cell.childNodes].find(({ nodeType }) => nodeType === Node.TEXT_NODE)),
+          );
+          return [
+            textOf(name?.querySelector(".letter")),
+            textOf(name?.querySelector("a")),
+            textOf(name?.querySelector("small")?.firstChild),
+            ...cells,
+          ]
+            .filter(Boolean)
+            .join(" ");
+        }),
+      );
+      assert.ok(rows.length >= 4 && rows[0].startsWith("A "), path);
+      for (const row of rows) assert.ok(saved.includes(row), `${row} is in ${saved}`);
+      assert.ok(
+        saved.indexOf("You pay about") < saved.indexOf("Allowed") &&
+          saved.indexOf("Allowed") < saved.indexOf("Charge"),
+      );
+      assert.equal(saved.includes("Miles"), path.includes("near="));
+
+      const table = page.locator("#compared");
+      const drawn = await savedTexts(page, table);
+      const lines = await table.locator("tbody tr").evaluateAll((rows) =>
+        rows.map((row) =>
+          [...row.children]
+            .map(({ textContent }) => textContent)
+            .filter(Boolean)
+            .join(" "),
+        ),
+      );
+      const heads = await table
+        .locator("thead th")
+        .evaluateAll((heads) =>
+          heads.map(({ textContent }) => textContent?.replaceAll(/\s+/g, " ").trim() ?? ""),
+        );
+      assert.equal(heads.length, 4);
+      for (const text of [...heads, ...lines]) assert.ok(drawn.includes(text), `${text} is in ${drawn}`);
+      await guarded.close();
+      guarded.assertWellBehaved();
+    }
+  });
+
+for (const viewport of [wide, narrow])
+  test(`at ${viewport.width} pixels, the labels of hospitals with nearly the same charge don't overlap`, async () => {
+    const { ccns, zip } = await nearlyEqual();
+    for (const place of ["", `&near=${zip}`]) {
+      const guarded = await openPage(browser, server.api, { viewport });
+      const { page } = guarded;
+      page.setDefaultTimeout(patienceMs);
+      await page.goto(`/?procedure=5072&with=${ccns.join(",")}${place}`);
+      const years = page.locator("section.card", {
+        has: page.getByRole("heading", { name: "Over the years" }),
+      });
+      await years.locator(".end").first().waitFor();
+      const boxes = await years
+        .locator(".end text, .tick")
+        .evaluateAll((all) => all.map((one) => one.getBoundingClientRect().toJSON() as DOMRect));
+      const covered = boxes.filter((a, i) =>
+        boxes
+          .slice(i + 1)
+          .some((b) => a.x < b.right && b.x < a.right && a.y + 2 < b.bottom && b.y + 2 < a.bottom),
+      );
+      assert.deepEqual(covered, []);
+      const edge = (await years.locator(".picture").boundingBox()) ?? assert.fail();
+      assert.ok(
+        boxes.every(({ right }) => right <= edge.x + edge.width + 1),
+        "no label is cut",
+      );
+      // A hospital's name in the comparison is at most three lines.
+      for (const name of await page.locator("#compared thead a").all())
+        assert.ok(((await name.boundingBox())?.height ?? 0) < 80, await name.innerText());
+      await guarded.close();
+      guarded.assertWellBehaved();
+    }
+  });
+
+test("around a ZIP code, a trend is drawn only for compared hospitals, and the nation is named beside them", async () => {
+  const { ccns, zip } = await nearlyEqual();
+  const guarded = await openPage(browser, server.api, { mayFail: (_, status) => status === 404 });
+  const { page } = guarded;
+  page.setDefaultTimeout(patienceMs);
+  const years = page.locator("section.card", { has: page.getByRole("heading", { name: "Over the years" }) });
+  for (const [place, pinned, title] of [
+    ["", [], "Over the years, the nation"],
+    ["&state=CA", [], "Over the years, California"],
+    ["&state=CA", ccns, "Over the years, California"],
+    [`&near=${zip}&within=1`, [], null],
+    [`&near=${zip}&within=100`, [], null],
+    [`&near=${zip}&within=1`, ccns.slice(0, 1), "Over the years, beside the nation"],
+    [`&near=${zip}&within=1`, ccns, "Over the years, beside the nation"],
+  ] as const) {
+    await page.goto(`/?procedure=5072${place}${pinned.length === 0 ? "" : `&with=${pinned.join(",")}`}`);
+    await page.locator(".reading").waitFor();
+    if (title === null) assert.equal(await years.count(), 0, place);
+    else {
+      await years.locator(".end").first().waitFor();
+      assert.equal(await years.getByRole("heading").innerText(), title);
+      const isBeside = title.includes("beside");
+      assert.equal(await years.locator(".end.nation").count(), isBeside ? 1 : 0);
+      assert.equal(await years.locator(".end.allowed").count(), isBeside && pinned.length > 1 ? 0 : 1);
+      const saved = await savedTexts(page, years);
+      const where = title === "Over the years, California" ? "in California" : "in the nation";
+      assert.ok(saved.includes(`the median charge ${where} is $`), saved);
+    }
+  }
+  await guarded.close();
+  guarded.assertWellBehaved();
 });
 
 /** Finds the texts of a saved picture that extend beyond its right edge. */
@@ -315,9 +481,11 @@ test("an analyst compares two hospitals over four years", async () => {
       (await compared.filter({ hasText: title }).locator("td").allInnerTexts()).slice(0, 2);
     for (const [i, year] of years.entries())
       assert.deepEqual(
-        await cellsOf(`Allowed in ${year}`),
+        // The year that is shown stands in a row of its own.
+        await cellsOf(year === 2024 ? "Medicare allows" : `Allowed in ${year}`),
         [first, second].map(({ data }) => dollars(data[i].medicare_allowed ?? 0)),
       );
+    assert.equal(await compared.filter({ hasText: "Allowed in 2024" }).count(), 0);
     assert.deepEqual(
       await cellsOf("Charge"),
       [first, second].map(({ data }) => dollars(data[3].submitted_charge ?? 0)),
@@ -346,4 +514,68 @@ test("a developer gets a key and a first response", async () => {
       /^curl -H "Authorization: (Bearer \w+)" \\\n {2}"([^"]+)"$/.exec(curl) ?? [];
     assert.equal((await fetch(url, { headers: { Authorization: authorization } })).status, 200);
   });
+});
+
+test("an operator sees during refusals who is refused, bad keys and a delivery's next try, and removes a refused file", async (t) => {
+  const receiver = createServer((_, response) => response.writeHead(503).end()).listen(0, "127.0.0.1");
+  await once(receiver, "listening");
+  t.after(() => receiver.close());
+  const { port } = receiver.address() as AddressInfo;
+  const stateDir = temporaryFolder();
+  const [fast, spent] = [
+    createKey(stateDir, "newsroom", { burst: 1, quota: 1000 }),
+    createKey(stateDir, "clinic", { burst: 1000, quota: 5 }),
+  ];
+  const store = Store.open(stateDir);
+  const clinic = store.accounts.byName("clinic") ?? assert.fail();
+  const webhook = { webhook: `http://localhost:${port}/`, webhook_secret: newWebhookSecret() };
+  store.accounts.update({ ...clinic, ...webhook });
+  store.close();
+  const datasetsDir = datasetsFolder(["2024.3"]);
+  const file = path.join(datasetsDir, "it's a copy of 2024.parquet");
+  writeFileSync(file, "no snapshot");
+  const env = { WEBHOOK_ALLOW_LOOPBACK: "true" };
+  const busy = await startServer({ stateDir, datasetsDir, env });
+  const statuses: number[] = [];
+  for (let i = 0; i < 20; i++)
+    for (const key of [busy.key, fast, spent, `${fast.slice(0, -1)}!`]) {
+      const { status } = await call(busy, "GET /api/v1/usage", { Authorization: `Bearer ${key}` });
+      statuses.push(status);
+    }
+  for (const status of [200, 401, 429]) assert.ok(statuses.includes(status), `${status} is answered`);
+  await walk(
+    "operator",
+    async (page, act) => {
+      const said = (text: RegExp) => page.locator(".attention li", { hasText: text }).waitFor();
+      const section = (title: string) =>
+        page.locator("section", { has: page.getByRole("heading", { name: title }) });
+      await act(page.getByRole("button", { name: "an hour" }).click());
+      await said(
+        /requests in the last hour are refused, .*\(429\): most of (newsroom, clinic|clinic, newsroom)\./,
+      );
+      await said(/requests in the last hour have no key that works \(401\)\./);
+      await said(/1 account has used up the month's quota: clinic\./);
+      await said(/1 delivery is being retried\./);
+      await said(/1 file is refused; the previous data is still served\./);
+      for (const account of ["newsroom", "clinic"]) {
+        const row = section("Accounts").getByRole("row", { name: account });
+        const refused = await row.locator('[data-name="Refused in an hour"]').innerText();
+        assert.ok(Number(refused) > 0, `${account}: ${refused}`);
+      }
+      const delivery = section("Events").getByRole("row", { name: /clinic 80 % .* pending/ });
+      const cell = (name: string) => delivery.locator(`[data-name="${name}"]`);
+      await cell("Last answer").getByText("503").waitFor();
+      assert.ok(Date.parse(await cell("Next try").innerText()) > 0, "a time");
+      await section("Events")
+        .getByRole("row", { name: /clinic 100 % .* after 80 % is delivered/ })
+        .waitFor();
+      const command = await section("Refused files").locator("td code").last().innerText();
+      await act(promisify(execFile)("sh", ["-c", command]));
+      await section("Refused files").waitFor({ state: "detached" });
+      assert.equal(existsSync(file), false);
+      assert.equal(await page.locator(".attention .bad").count(), 0);
+    },
+    { origin: busy.ops, first: ".attention .warn" },
+  );
+  assert.equal(await busy.stop(), 0);
 });

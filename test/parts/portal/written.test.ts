@@ -274,6 +274,58 @@ test("a page of an older data version links to the newest; a version that is gon
   }
 });
 
+test("what patients pay is said once: an estimate beside other hospitals, the average on a hospital's page", () => {
+  const at = (path: string, query: string) =>
+    write(path, new URLSearchParams(query), (path, query) =>
+      Object(askEndpoint(sampleVersions, `${path.slice("/api/v1".length)}?${query}`)),
+    ).sentence.replaceAll(/<[^>]*>/g, "");
+  let compared = 0;
+  for (const procedure of ["5072", "5115", "5491"]) {
+    const list = `/healthcare/facilities?procedure=${procedure}&sort=allowed&order=desc&limit=20`;
+    const { data, source } = Object(askEndpoint(sampleVersions, list)) as FacilitiesAnswer;
+    const most = money(stayDeductibles[source.data_year]);
+    for (const { ccn, medicare_allowed: allowed = 0, medicare_payment: payment } of data) {
+      if (typeof allowed !== "number" || typeof payment !== "number" || payment > allowed) continue;
+      compared++;
+      const explored = at("/", `procedure=${procedure}&with=${ccn}`);
+      assert.doesNotMatch(explored, /on average/);
+      assert.equal(explored.split("the patient usually pays").length, 2);
+      const own = at(`/facilities/${ccn}`, `procedure=${procedure}`);
+      const paid = `paid ${money(allowed - payment)} on average, including what was left of their yearly deductible.`;
+      assert.ok(own.includes(paid), own);
+      assert.ok(
+        own.includes(
+          `Besides the yearly deductible, the patient usually pays a fifth of that: at most ${most}`,
+        ),
+      );
+    }
+  }
+  assert.ok(compared > 20, `${compared} hospitals`);
+});
+
+test("two years are a sentence for a nation or a state, and nothing around a ZIP code, whose trend is unknown", () => {
+  const versions = versionsOf(
+    ...[2024, 2023].map((dataYear) =>
+      imageOf(syntheticSnapshot({ dataYear, revision: 1, rows: 8000, seed: 1 })),
+    ),
+  );
+  const list = Object(
+    askEndpoint(versions, "/healthcare/facilities?procedure=5072&limit=1"),
+  ) as FacilitiesAnswer;
+  const [{ state, zip }] = list.data;
+  for (const [place, isSaid] of [
+    ["", true],
+    [`state=${state}`, true],
+    [`near=${zip}`, false],
+    [`near=${zip}&within=1&with=${list.data[0].ccn}`, false],
+  ] as const)
+    assert.equal(
+      /In 2023 the median charge was/.test(writtenAt(`procedure=5072&${place}`, versions).sentence),
+      isSaid,
+      place,
+    );
+});
+
 test("without JavaScript, a form before the table searches by words", () => {
   assert.match(
     writtenAt("procedure=5115").noscript,

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import * as d3 from "../../../shared/browser/d3.ts";
 import { html } from "../../../shared/browser/html.ts";
+import { useWidth } from "../../../shared/browser/width.ts";
 import type { Sample } from "./sample.ts";
 
 /** Draws live lines over time, with a legend that has the values at the pointer, and a table of the numbers. */
@@ -24,9 +25,11 @@ interface LinesProps {
   text(value: number): string;
 }
 
-/** Pixels. Horizontal positions are percentages, so the width needn't be known. */
+/** Pixels. The lines' horizontal positions are percentages. */
 const height = 220;
 const [top, floor] = [16, 196];
+/** Width in pixels of a character of a label. */
+const letterWidth = 7.6;
 const rowSeconds = 60;
 
 /** Dash patterns and widths tell lines apart without colours. */
@@ -47,6 +50,7 @@ export function Lines(props: LinesProps) {
 function Drawing({ title, samples, now, range, series, isLogarithmic, text }: LinesProps) {
   /** Unix milliseconds below the pointer; null while the pointer isn't on the drawing. */
   const [pointed, setPointed] = useState<number | null>(null);
+  const [measured, width] = useWidth();
   const timeOf = ({ at }: Sample) => at * 1000;
   const [first, last] = [samples[0], samples.at(-1)];
   const x = d3.scaleTime(
@@ -62,7 +66,8 @@ function Drawing({ title, samples, now, range, series, isLogarithmic, text }: Li
   const y = isLogarithmic
     ? d3.scaleLog([Math.min(most / 10, ...values), most], [floor, top]).nice()
     : d3.scaleLinear([0, most * 1.1], [floor, top]);
-  const rows = isLogarithmic ? y.ticks().filter((tick) => Number.isInteger(Math.log10(tick))) : y.ticks(4);
+  const decades = values.length === 0 ? [] : y.ticks().filter((tick) => Number.isInteger(Math.log10(tick)));
+  const rows = isLogarithmic ? decades : y.ticks(4);
   const shown = pointed === null ? undefined : samples[d3.bisectCenter(samples.map(timeOf), pointed)];
   const onPointerMove = (event: PointerEvent & { currentTarget: Element }) => {
     const { left, width } = event.currentTarget.getBoundingClientRect();
@@ -75,23 +80,50 @@ function Drawing({ title, samples, now, range, series, isLogarithmic, text }: Li
     (!isLogarithmic &&
       one.value(samples[i]) === 0 &&
       [i - 1, i + 1].some((near) => samples[near] && drawn(one, samples[near]) !== null));
+  // A single sample is a short line.
+  const shortLine = (one: Series, i: number) =>
+    isDrawn(one, i) && ![i - 1, i + 1].some((near) => samples[near] && isDrawn(one, near))
+      ? `M${x(timeOf(samples[i])) - 0.5} ${y(one.value(samples[i]) ?? 0)}h1`
+      : "";
   const lineOf = (one: Series) =>
-    d3
+    (d3
       .line<Sample>()
       .defined((_, i) => isDrawn(one, i))
       .x((sample) => x(timeOf(sample)))
-      .y((sample) => y(one.value(sample) ?? 0))(samples);
+      .y((sample) => y(one.value(sample) ?? 0))(samples) ?? "") +
+    samples.map((_, i) => shortLine(one, i)).join("");
   return html`<${Legend} series=${series} sample=${shown ?? now} time=${shown ? clock(timeOf(shown), "2-digit") : `last ${range.replace(/^an? /, "")}`} text=${text} />
     <div class="plot">
     <svg width="100%" height=${height} aria-hidden="true">${rows.map((row) => html`<text x="100%" y=${y(row)} dy="0.32em" text-anchor="end">${text(row)}</text>`)}</svg>
-    <svg width="100%" height=${height} role="img" aria-label=${`${title}: lines over time; the table has the numbers`} onPointerMove=${onPointerMove} onPointerLeave=${() => setPointed(null)}>
+    <div ref=${measured}><svg width="100%" height=${height} role="img" aria-label=${`${title}: lines over time; the table has the numbers`} onPointerMove=${onPointerMove} onPointerLeave=${() => setPointed(null)}>
       ${rows.map((row) => html`<line class="grid" x2="100%" y1=${y(row)} y2=${y(row)} />`)}
-      ${x.ticks(4).map((tick) => html`<text x=${`${x(tick)}%`} y=${floor + 18} text-anchor=${x(tick) < 5 ? "start" : x(tick) > 95 ? "end" : "middle"}>${clock(tick, tick.getSeconds() > 0 ? "2-digit" : undefined)}</text>`)}
+      ${samples.length > 0 && values.length === 0 && html`<text x="50%" y=${(top + floor) / 2} text-anchor="middle">no requests</text>`}
+      ${timesOn(x.copy().range([0, width]), width).map(({ at, text }) => html`<text x=${at} y=${floor + 18} text-anchor="middle">${text}</text>`)}
       ${shown && html`<line class="grid" x1=${`${x(timeOf(shown))}%`} x2=${`${x(timeOf(shown))}%`} y1=${top} y2=${floor} />`}
       <svg viewBox=${`0 0 100 ${height}`} preserveAspectRatio="none">
         ${series.map((one, i) => html`<path d=${lineOf(one)} stroke=${`var(${one.colour})`} stroke-width=${widths[i]} stroke-dasharray=${dashes[i]} />`)}
       </svg>
-    </svg></div>`;
+    </svg></div></div>`;
+}
+
+/**
+ * Finds round times on a scale, with positions for their labels. No label is cut off, and no labels overlap.
+ * @param x a scale to pixels
+ */
+function timesOn(x: d3.ScaleTime<number, number>, width: number): { at: number; text: string }[] {
+  for (let most = 5; most > 0; most--) {
+    const times = x.ticks(most).filter((time) => time.getMilliseconds() === 0);
+    const second = times.some((time) => time.getSeconds() > 0) ? "2-digit" : undefined;
+    const labels = times.map((time) => {
+      const text = clock(time, second);
+      const half = (text.length * letterWidth) / 2;
+      return { at: Math.max(half, Math.min(x(time), width - half)), text, half };
+    });
+    const fits = ({ at, half }: (typeof labels)[number], i: number) =>
+      i === 0 || at - half > labels[i - 1].at + labels[i - 1].half + letterWidth;
+    if (labels.every(fits)) return labels;
+  }
+  return [];
 }
 
 const clock = (time: Date | number, second?: "2-digit") =>

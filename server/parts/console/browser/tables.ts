@@ -88,17 +88,28 @@ export function Accounts({ state: { accounts, all_accounts }, range, refusedBy }
 export function Events({ state: { events } }: Props) {
   const level = { failed: "bad", pending: "warn", delivered: "good" } as Record<string, string>;
   const isOpen = (state: string) => ["failed", "pending"].includes(state);
+  // An account's events are delivered in order by each channel, so a later one has no time of its own.
+  const firstOf = ({ account, channel }: (typeof events)[number]) =>
+    events.findLast((one) => one.account === account && one.channel === channel && one.state === "pending");
+  const nextTry = (event: (typeof events)[number]) => {
+    if (event.next_try_at === null) return "";
+    const first = firstOf(event) ?? event;
+    return first === event ? time(event.next_try_at) : `after ${first.threshold} % is delivered`;
+  };
   const rows = events
     .toSorted((a, b) => Number(isOpen(b.state)) - Number(isOpen(a.state)))
-    .map(({ account, threshold, created_at, channel, state, tries, next_try_at, last_answer }) => [
-      account,
-      `${threshold} %`,
-      time(created_at),
-      channel ?? "",
-      html`<span class=${level[state] ?? ""}>${state}</span>`,
-      whole(tries),
-      next_try_at === null ? "" : time(next_try_at),
-      last_answer ?? "",
-    ]);
+    .map((event) => {
+      const { account, threshold, created_at, channel, state, tries, last_answer } = event;
+      return [
+        account,
+        `${threshold} %`,
+        time(created_at),
+        channel ?? "",
+        html`<span class=${level[state] ?? ""}>${state}</span>`,
+        whole(tries),
+        nextTry(event),
+        last_answer ?? "",
+      ];
+    });
   return html`<${Table} title="Events" about="quota events and their deliveries; failed and pending ones first" heads=${["Account", "Quota used", "At", "By", "Delivery", "#Tries", "Next try", "Last answer"]} rows=${rows} none="No account has used 80 % of its quota." />`;
 }

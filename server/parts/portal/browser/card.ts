@@ -6,6 +6,7 @@ import type { Dataset, Entry, TrendYear } from "./answers.ts";
 import { asFailure } from "./api.ts";
 import { copied } from "./curl.ts";
 import type { Pinned } from "./explore-data.ts";
+import { Menu, Opener } from "./form.ts";
 import { type PictureFormat, pictureOf } from "./save-picture.ts";
 import { isSynthetic, warningOf } from "./words.ts";
 
@@ -57,7 +58,6 @@ export function Card(props: CardProps) {
   const { subject = "", sentence = "" } = props;
   const id = useId();
   const section = useRef<HTMLElement>(null);
-  const [open, setOpen] = useState<"Download" | "Share" | null>(null);
   const [isFigures, setFigures] = useState(false);
   const [message, setMessage] = useState("");
   /** Name of the button that has just copied a text; empty after any other action. */
@@ -73,7 +73,8 @@ export function Card(props: CardProps) {
   const saveAs = (format: PictureFormat) => async () => {
     if (section.current === null || source === undefined) return;
     const note = section.current.querySelector("p.small:not(.source)")?.textContent ?? "";
-    const below = [typeof about === "string" ? about.replace(/\.?$/, ".") : "", note, source];
+    const said = typeof about === "string" && about !== sentence ? about.replace(/\.?$/, ".") : "";
+    const below = [said, note, source];
     const caption = {
       title: [title, subject].filter(Boolean).join(": "),
       ...{ sentence, source: below.filter(Boolean).join(" ") },
@@ -91,10 +92,6 @@ export function Card(props: CardProps) {
       if (await copied(text)) setCopiedBy(name);
       else setMessage(text);
     });
-  const toggle = (text: string, isOn: boolean, set: () => void) =>
-    html`<button type="button" class="plain" aria-expanded=${isOn} aria-describedby=${id} onClick=${set}>${text}</button>`;
-  const opener = (text: "Download" | "Share") =>
-    toggle(text, open === text, () => setOpen(open === text ? null : text));
   return html`<section id=${props.anchor} class=${`card ${props.class ?? ""}`} aria-labelledby=${id} ref=${section}>
     <header>
       <h2 id=${id}>${title}</h2>
@@ -103,14 +100,19 @@ export function Card(props: CardProps) {
     ${isFigures && figures ? html`<${FiguresTable} figures=${figures} caption=${title} />` : children}
     ${source && html`<p class="source quiet small">${source}</p>`}
     <div class="actions">
-      ${figures && opener("Download")} ${links && opener("Share")}
-      ${figures && !isTable && toggle("Table", isFigures, () => setFigures(!isFigures))}
-      ${open === "Download" && html`<span>${source && !isFigures && html`${button("PNG", saveAs("png"))} ${button("SVG", saveAs("svg"))}`} ${button("CSV", saveCsv)} ${all && button(all.title, all.save)}</span>`}
       ${
-        open === "Share" &&
-        links &&
-        html`<span>${copyButton("Copy link", links.page)} ${links.embed && copyButton("Embed", `<iframe src="${links.embed}" title="${title}" width="640" height="860"></iframe>`)}</span>`
+        figures &&
+        html`<${Menu} name="Download" card=${id}>
+          ${source && !isFigures && html`${button("PNG", saveAs("png"))} ${button("SVG", saveAs("svg"))}`} ${button("CSV", saveCsv)} ${all && button(all.title, all.save)}
+        <//>`
       }
+      ${
+        links &&
+        html`<${Menu} name="Share" card=${id}>
+          ${copyButton("Copy link", links.page)} ${links.embed && copyButton("Embed", `<iframe src="${links.embed}" title="${title}" width="640" height="860"></iframe>`)}
+        <//>`
+      }
+      ${figures && !isTable && html`<${Opener} name="Table" card=${id} isOpen=${isFigures} onClick=${() => setFigures(!isFigures)} />`}
     </div>
     <p class="said quiet" role="status">${message}</p>
     <p class="unseen" role="status">${copiedBy && "Copied."}</p>
@@ -205,10 +207,10 @@ export function FiguresTable({ figures, caption }: { figures: Figures; caption: 
   </div>`;
 }
 
-/** Writes CSV by RFC 4180. @param source a text for the last line's first field */
+/** Writes CSV by RFC 4180, with at most two decimals. @param source a text for the last line's first field */
 function csvOf({ columns, rows }: Figures, source: string | undefined): string {
   const field = (cell: Cell) => {
-    const text = cell === null ? "" : String(cell);
+    const text = String((typeof cell === "number" ? Math.round(100 * cell) / 100 : cell) ?? "");
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
   const last = source === undefined ? [] : [[source, ...columns.slice(1).map(() => null)]];

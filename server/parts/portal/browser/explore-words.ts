@@ -71,8 +71,12 @@ function pricesOf(view: View): Omit<ExploreWords, "version"> {
   return { title, found, nothing: null };
 }
 
-/** Two years make no picture, so a sentence has the other year's medians. Empty for more years, or one. */
-function yearBefore({ trends, scope }: View): string {
+/**
+ * Two years make no picture, so a sentence has the other year's medians. Empty for more years, or one, and around a ZIP
+ * code, because there the trend is the nation's.
+ */
+function yearBefore({ choice, trends, scope }: View): string {
+  if (choice.near !== null) return "";
   const years = unlessFailed(trends)?.data ?? [];
   const other = years.find(({ data_year }) => data_year !== unlessFailed(scope)?.source.data_year);
   if (years.length !== 2 || other === undefined) return "";

@@ -8,9 +8,9 @@ import { Card, priceFigures, save, sourceText } from "./card.ts";
 import { maxPinned, maxShown } from "./choice.ts";
 import type { View } from "./explore-data.ts";
 import { wordsOf } from "./explore-words.ts";
-import { type Column, DotsLegend, List, ListDrawing, type Row, ratioColumn } from "./list.ts";
+import { type Column, DotsLegend, type DrawnRow, List, type Row, ratioColumn, TableDrawing } from "./list.ts";
 import { inYear, pin, settle } from "./location.ts";
-import { dollarScale, Letter } from "./picture.ts";
+import { dollarScale, type Kind, Letter } from "./picture.ts";
 import { linksOf } from "./pictures.ts";
 import { hospitals, isPriced, leastForQuartiles, milesText, orderText, placeText, shareOf } from "./words.ts";
 
@@ -19,6 +19,11 @@ import { hospitals, isPriced, leastForQuartiles, milesText, orderText, placeText
 /** How many more rows a click shows. */
 const step = 25;
 const unusualFactor = 4;
+
+interface Listed {
+  letter: string;
+  entry: Priced;
+}
 
 export function Facilities({ view, scope }: { view: View; scope: Scope }) {
   const { choice, code, paths, pinned, list, datasets } = view;
@@ -39,7 +44,9 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
   /** Hospitals with a lower allowed amount may do other procedures than the group's name says. */
   const leastUsual = median === null ? 0 : summary.median_allowed / unusualFactor;
   const isNear = choice.near !== null;
-  const top = pinned.flatMap(({ letter, entry }) => (entry && isPriced(entry) ? [{ letter, entry }] : []));
+  const top: Listed[] = pinned.flatMap(({ letter, entry }) =>
+    entry && isPriced(entry) ? [{ letter, entry }] : [],
+  );
   const rows = list.data.slice(0, choice.shown);
   const own = top.flatMap(({ entry }) => [entry.submitted_charge, entry.medicare_allowed]);
   const x = dollarScale([allowed.min, allowed.max, summary.min_charge, summary.max_charge, ...own], 0, 100);
@@ -53,10 +60,48 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
   const name = `opps-${source.data_version}-${code}${place}`;
   // Unlike the list, the file of a state or of the nation has suppressed rows.
   const saveAll = async () => save(`${name}-all.csv`, await getFile(paths.export));
-  const rowOf = (entry: Priced, letter?: string): Row => {
-    const { ccn, facility, city, state, zip, distance, services } = entry;
+  const columns: Column[] = [
+    { title: "Hospital", kind: "name", sort: "name" },
+    ...(isNear ? [{ title: "Miles", kind: "number miles", sort: "distance", after: " mi" }] : []),
+    {
+      ...{ title: "You pay about", kind: "number pays" },
+      hint: "A fifth of what Medicare allows, at most the year's deductible of a hospital stay",
+      before: html`you pay about<br />`,
+    },
+    { title: "Allowed", kind: "number allow", sort: "allowed", before: "allowed " },
+    { title: "Charge", kind: "number charged", sort: "charge", before: "charge " },
+    ...(isNear ? [] : [ratioColumn]),
+    { title: "Services", kind: "number services", sort: "services", after: " services" },
+  ];
+  const marks: Readonly<Record<string, Kind>> = { allowed: "allowed", charge: "charge" };
+  const heads = columns.slice(1).map(({ title, kind, sort = "" }) => ({
+    name: title,
+    mark: marks[sort],
+    isStrong: kind.includes("pays"),
+  }));
+  /** A row's texts and amounts, for the screen and for a saved file. The letter is empty unless the hospital is compared. */
+  const drawnOf = ({ letter, entry }: Listed): Required<Omit<DrawnRow, "mark" | "isStrong">> => {
+    const { facility, city, state, zip, distance, services } = entry;
     const { submitted_charge: charged, medicare_allowed: allowed } = entry;
-    const isPinned = pinned.some((one) => one.ccn === ccn);
+    const isElsewhere = isNear ? distance === undefined : choice.state !== null && choice.state !== state;
+    const notes = [
+      letter !== "" && isElsewhere && "elsewhere, not counted",
+      allowed < leastUsual && "Medicare allows far less here than elsewhere",
+    ];
+    return {
+      ...{ letter, name: facility, place: [`${city}, ${state}`, ...notes].filter(Boolean).join(" · ") },
+      texts: [
+        ...(isNear ? [milesText(distance, zip === choice.near)] : []),
+        ...[shareOf(allowed, source.data_year), allowed, charged].map(money),
+        ...(isNear ? [] : [times(charged / allowed)]),
+        typeof services === "number" ? whole(services) : "–",
+      ],
+      amounts: { charged, allowed, median },
+    };
+  };
+  const rowOf = (one: Listed): Row => {
+    const { ccn, facility } = one.entry;
+    const { letter, place, texts, amounts } = drawnOf(one);
     const compare = () => {
       chosen.current = ccn;
       pin(choice, ccn);
@@ -66,62 +111,36 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
       if (event.target instanceof Element && event.target.closest("a, button")) return;
       if (getSelection()?.isCollapsed !== false) pin(choice, ccn);
     };
-    const isElsewhere = isNear ? distance === undefined : choice.state !== null && choice.state !== state;
     const name = html`${letter && html`<${Letter} letter=${letter} /> `}<a href=${inYear(`/facilities/${encodeURIComponent(ccn)}`, { procedure: code })}>${facility}</a>
-      <small class="quiet">${city}, ${state}${letter && isElsewhere && " · elsewhere, not counted"}
-        ${allowed < leastUsual && " · Medicare allows far less here than elsewhere"}
-        ${(isPinned || pinned.length < maxPinned) && html`<button type="button" class="plain" data-ccn=${ccn} aria-label=${`${isPinned ? "Remove" : "Compare"} ${facility}`} onClick=${compare}>${isPinned ? "remove" : "compare"}</button>`}</small>`;
-    const miles = html`${milesText(distance, zip === choice.near)}${distance === undefined || zip === choice.near ? "" : html`<span class="narrow-only"> mi</span>`}`;
-    const numbers = [
-      html`<span class="narrow-only">you pay about<br /></span>${money(shareOf(allowed, source.data_year))}`,
-      html`<span class="narrow-only">allowed </span>${money(allowed)}`,
-      html`<span class="narrow-only">charge </span>${money(charged)}`,
-      ...(isNear ? [] : [html`${times(charged / allowed)}<span class="narrow-only"> allowed</span>`]),
-    ];
-    return {
-      ...{ key: letter ?? ccn, kind: letter ? "pinned" : "", onClick },
-      cells: [
-        name,
-        ...(isNear ? [miles] : []),
-        ...numbers,
-        html`${typeof services === "number" ? whole(services) : "–"}<span class="narrow-only"> services</span>`,
-      ],
-      amounts: { charged, allowed, median },
-    };
+      <small class="quiet">${place}
+        ${(letter || pinned.length < maxPinned) && html`<button type="button" class="plain" data-ccn=${ccn} aria-label=${`${letter ? "Remove" : "Compare"} ${facility}`} onClick=${compare}>${letter ? "remove" : "compare"}</button>`}</small>`;
+    return { key: letter || ccn, kind: letter && "pinned", onClick, cells: [name, ...texts], amounts };
   };
-  const columns: Column[] = [
-    { title: "Hospital", kind: "name", sort: "name" },
-    ...(isNear ? [{ title: "Miles", kind: "number miles", sort: "distance" }] : []),
-    {
-      ...{ title: "You pay about", kind: "number pays" },
-      hint: "A fifth of what Medicare allows, at most the year's deductible of a hospital stay",
-    },
-    { title: "Allowed", kind: "number allow", sort: "allowed" },
-    { title: "Charge", kind: "number charged", sort: "charge" },
-    ...(isNear ? [] : [ratioColumn]),
-    { title: "Services", kind: "number services", sort: "services" },
-  ];
-  const pays = (entry: Entry) =>
-    isPriced(entry) ? Math.round(100 * shareOf(entry.medicare_allowed, source.data_year)) / 100 : null;
-  const listed = rows.filter(({ ccn }) => !top.some(({ entry }) => entry.ccn === ccn));
+  const pays = (entry: Entry) => (isPriced(entry) ? shareOf(entry.medicare_allowed, source.data_year) : null);
+  const others = rows.filter(({ ccn }) => !top.some(({ entry }) => entry.ccn === ccn));
+  const shown: Listed[] = [...top, ...others.map((entry) => ({ letter: "", entry }))];
   const remaining = count - rows.length;
+  const most = shareOf(Number.POSITIVE_INFINITY, source.data_year);
+  const limit = Number.isFinite(most) ? `, at most ${money(most)}` : "";
   const title = [hospitals(count), count > 1 && orderText(choice)].filter(Boolean).join(", ");
-  const shown = [...top.map(({ entry }) => entry), ...listed];
-  const drawn = [...top, ...listed.map((entry) => ({ letter: "", entry }))].map(({ letter, entry }) => ({
-    name: `${letter && `${letter}: `}${entry.facility}, ${entry.city}, ${entry.state}`,
-    ...{ charged: entry.submitted_charge, allowed: entry.medicare_allowed, median },
-  }));
   return html`<${Card}
     class="facilities"
     anchor="hospitals"
     title=${title}
     subject=${wordsOf(view).title}
-    sentence=${`${rows.length < count ? `The first ${rows.length} of ${hospitals(count)}. ` : ""}What each charges, and what Medicare allows it.${median === null ? "" : " The upright line is the median charge."}`}
-    drawing=${() => html`<${ListDrawing} rows=${drawn} x=${x} />`}
-    source=${sourceText([source.data_version], datasets, pinned)}
+    sentence=${`${rows.length < count ? `The first ${rows.length} of ${hospitals(count)}. ` : ""}With Medicare you pay about a fifth of what is allowed${limit}.${median === null ? "" : " The upright line is the median charge."}`}
+    drawing=${() => html`<${TableDrawing} heads=${heads} rows=${shown.map(drawnOf)} x=${x} />`}
+    source=${sourceText([source.data_version], datasets)}
     about=${html`<${DotsLegend} median=${median === null ? null : ["median charge", placeText(choice)].filter(Boolean).join(" ")} />`}
     name=${name}
-    figures=${count === 0 ? undefined : priceFigures(shown, ["you pay about", pays, money])}
+    figures=${
+      count === 0
+        ? undefined
+        : priceFigures(
+            shown.map(({ entry }) => entry),
+            ["you pay about", pays, money],
+          )
+    }
     isTable=${true}
     all=${isNear ? undefined : { title: "CSV with all rows", save: saveAll }}
     links=${linksOf(view, "hospitals")}
@@ -129,7 +148,7 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
     <${List}
       label="Hospitals"
       columns=${columns}
-      rows=${[...top.map(({ letter, entry }) => rowOf(entry, letter)), ...listed.map((entry) => rowOf(entry))]}
+      rows=${shown.map(rowOf)}
       sorted=${choice}
       x=${x}
     />

@@ -1,4 +1,5 @@
-import { useId, useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { useId, useRef, useState } from "preact/hooks";
 import * as d3 from "../../../shared/browser/d3.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Dataset, Failure } from "./answers.ts";
@@ -99,4 +100,37 @@ export function YearField({ datasets, shown, choose }: YearFieldProps) {
       ${years.map((year) => html`<option value=${year} selected=${year === shown}>${year || "newest"}</option>`)}
     </select>
   </div>`;
+}
+
+interface OpenerProps {
+  name: string;
+  /** Id of the card's title. */
+  card: string;
+  isOpen: boolean;
+  onClick: () => void;
+}
+
+export const Opener = ({ name, card, isOpen, onClick }: OpenerProps) =>
+  html`<button type="button" class="plain" aria-expanded=${isOpen} aria-describedby=${card} onClick=${onClick}>${name}</button>`;
+
+/** Shows its buttons below the opener. Escape closes it, and so does a focus elsewhere. */
+export function Menu({
+  name,
+  card,
+  children,
+}: Pick<OpenerProps, "name" | "card"> & { children: ComponentChildren }) {
+  const [isOpen, setOpen] = useState(false);
+  const menu = useRef<HTMLElement>(null);
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== "Escape" || !isOpen) return;
+    setOpen(false);
+    menu.current?.querySelector("button")?.focus();
+  };
+  const onFocusOut = ({ relatedTarget }: FocusEvent) => {
+    if (relatedTarget instanceof Node && !menu.current?.contains(relatedTarget)) setOpen(false);
+  };
+  return html`<span class="menu" ref=${menu} onKeyDown=${onKeyDown} onFocusOut=${onFocusOut}>
+    <${Opener} name=${name} card=${card} isOpen=${isOpen} onClick=${() => setOpen(!isOpen)} />
+    ${isOpen && html`<span class="choices" role="group" aria-label=${name}>${children}</span>`}
+  </span>`;
 }

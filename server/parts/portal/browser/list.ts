@@ -1,10 +1,12 @@
 import type { ComponentChildren } from "preact";
 import { money } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
+import { useWidth } from "../../../shared/browser/width.ts";
 import { choose } from "./location.ts";
-import { Key, letterWidth, placedTicks, type Scale, Shape, useWidth } from "./picture.ts";
+import { Key, type Kind, PinShape, placedTicks, type Scale, Shape } from "./picture.ts";
+import { linesOf, widthOf } from "./save-picture.ts";
 
-/** Shows a sortable list, with the amounts of each row as dots on one scale. */
+/** Shows a sortable list, with the amounts of each row as dots on one scale, and draws tables for saved files. */
 
 export interface Column {
   title: string;
@@ -12,11 +14,15 @@ export interface Column {
   /** The order's name in the address; undefined if the list can't be sorted by the column. */
   sort?: string;
   hint?: string;
+  /** Words before and after a cell on a narrow screen, where no head stands above it. */
+  before?: ComponentChildren;
+  after?: string;
 }
 
 export const ratioColumn: Column = {
   ...{ title: "Times allowed", kind: "number ratio", sort: "markup" },
   hint: "The charge, divided by what Medicare allows",
+  after: " allowed",
 };
 
 export interface Row {
@@ -65,13 +71,19 @@ export function List({ label, columns, rows, sorted, x }: ListProps) {
             amounts,
             onClick,
           }) => html`<tr key=${key} role="row" class=${kind} onClick=${onClick}>
-            ${cells.map((cell, i) => html`<td role="cell" class=${columns[i].kind}>${cell}</td>`)}
+            ${cells.map((cell, i) => html`<${Cell} column=${columns[i]} cell=${cell} />`)}
             <td role="cell" class="dots"><${Dots} x=${x} ...${amounts} /></td>
           </tr>`,
         )}
       </tbody>
     </table>
   </div>`;
+}
+
+/** A unit stands only after a number. */
+function Cell({ column: { kind, before, after }, cell }: { column: Column; cell: ComponentChildren }) {
+  const hasUnit = after !== undefined && typeof cell === "string" && /\d/.test(cell);
+  return html`<td role="cell" class=${kind}>${before && html`<span class="narrow-only">${before}</span>`}${cell}${hasUnit && html`<span class="narrow-only">${after}</span>`}</td>`;
 }
 
 /** Sorts names and distances in ascending order at a first click, other columns in descending order. */
@@ -118,47 +130,96 @@ function DotsAxis({ x }: { x: Scale }) {
   </svg></div>`;
 }
 
-const drawingWidth = 940;
-const rowHeight = 26;
-/** Left edges of the columns in pixels: after the names, the amounts end here. The scale is the rest. */
-const [nameEnd, chargeEnd, allowedEnd] = [410, 500, 590];
+/** Measures in pixels. A cell's text ends `gap` before the cell's right edge. */
+const [drawingWidth, lineHeight, gap, markWidth] = [940, 16, 10, 17];
+
+interface Drawn {
+  /** The mark and the letter of a compared hospital; empty for another one. */
+  letter?: string;
+  name: string;
+  /** A line below the name. */
+  place?: string;
+  /** The mark before the name, if the amounts below it are drawn as dots. */
+  mark?: Kind | undefined;
+  isStrong?: boolean;
+}
+
+export interface DrawnRow extends Drawn {
+  /** The texts of the columns. */
+  texts: readonly string[];
+  amounts?: Amounts;
+}
 
 interface DrawingProps {
-  rows: readonly (Amounts & { name: string })[];
-  /** A scale from dollars to percent of the width. */
-  x: Scale;
+  /** The heads of the columns after the name. */
+  heads: readonly Drawn[];
+  rows: readonly DrawnRow[];
+  /** A scale from dollars to percent of the width, if the rows have amounts. */
+  x?: Scale;
 }
 
-/** Draws a list for a saved file or for paper: a line for each hospital, with its amounts as numbers and as dots. */
-export function ListDrawing({ rows, x }: DrawingProps) {
-  const scale = x.copy().range([allowedEnd + 24, drawingWidth - 12]);
-  const height = 34 + rows.length * rowHeight;
-  const most = Math.floor(nameEnd / letterWidth);
-  const ticks = placedTicks(
-    x.copy().range([0, drawingWidth - allowedEnd - 36]),
-    drawingWidth - allowedEnd - 36,
-  );
-  return html`<svg class="drawing" width=${drawingWidth} height=${height}>
-    <${Shape} kind="charge" x=${chargeEnd - 60} y=${10} size=${4.5} />
-    <text x=${chargeEnd} y="14" text-anchor="end" class="strong">Charge</text>
-    <${Shape} kind="allowed" x=${allowedEnd - 68} y=${10} size=${4.5} />
-    <text x=${allowedEnd} y="14" text-anchor="end" class="strong">Allowed</text>
-    ${ticks.map(({ tick, at }) => html`<text x=${allowedEnd + 24 + at} y="14" text-anchor="middle">${money(tick)}</text>`)}
-    ${rows.map(({ name, charged, allowed, median }, i) => {
-      const y = 34 + i * rowHeight;
-      return html`<g>
-        <line class="track" x1="0" x2=${drawingWidth} y1=${y + 13} y2=${y + 13} />
-        <text x="0" y=${y} dy="0.32em" class="label">${name.length > most ? `${name.slice(0, most - 1)}…` : name}</text>
-        <text x=${chargeEnd} y=${y} dy="0.32em" text-anchor="end" class="label">${money(charged)}</text>
-        <text x=${allowedEnd} y=${y} dy="0.32em" text-anchor="end" class="label">${money(allowed)}</text>
-        <line class="between" x1=${scale(allowed)} x2=${scale(charged)} y1=${y} y2=${y} />
-        ${median !== null && html`<line class="median" x1=${scale(median)} x2=${scale(median)} y1=${y - 8} y2=${y + 8} />`}
-        <${Shape} kind="charge" x=${scale(charged)} y=${y} size=${4.5} />
-        <${Shape} kind="allowed" x=${scale(allowed)} y=${y} size=${4.5} />
-      </g>`;
-    })}
+/** Draws a table for a saved file: each row with its name and its texts, and with its amounts as dots. No text is cut. */
+export function TableDrawing({ heads, rows, x }: DrawingProps) {
+  const [nameWidth, dotsWidth] = x ? [310, 190] : [170, 0];
+  const step = (drawingWidth - nameWidth - dotsWidth) / heads.length;
+  const dotsAt = drawingWidth - dotsWidth + 2 * gap;
+  const scale = x?.copy().range([dotsAt, drawingWidth]);
+  const ticks = x ? placedTicks(x.copy().range([0, drawingWidth - dotsAt]), drawingWidth - dotsAt) : [];
+  const headLines = heads.map((head) => drawnLines(head, step - gap));
+  const headHeight = lineHeight * Math.max(...headLines.map(({ length }) => length)) + gap;
+  let y = headHeight;
+  const placed = rows.map((row) => {
+    const lines = drawnLines(row, nameWidth - gap);
+    const height = lineHeight * lines.length + gap;
+    y += height;
+    return { row, lines, height, middle: y - height / 2 };
+  });
+  const rightOf = (column: number) => nameWidth + (column + 1) * step;
+  return html`<svg class="drawing" width=${drawingWidth} height=${y}>
+    ${heads.map((head, i) => html`<${DrawnName} ...${head} lines=${headLines[i]} end=${rightOf(i)} middle=${headHeight - gap - (lineHeight * headLines[i].length) / 2} />`)}
+    ${ticks.map(({ tick, at }) => html`<text x=${dotsAt + at} y=${headHeight - gap} text-anchor="middle">${money(tick)}</text>`)}
+    ${placed.map(
+      ({ row, lines, height, middle }) => html`<g>
+        <line class="track" x1="0" x2=${drawingWidth} y1=${middle - height / 2} y2=${middle - height / 2} />
+        <${DrawnName} ...${row} lines=${lines} middle=${middle} />
+        ${row.texts.map((text, i) => html`<text x=${rightOf(i)} y=${middle} dy="0.32em" text-anchor="end" class=${`label ${heads[i].isStrong || row.isStrong ? "strong" : ""}`}>${text}</text>`)}
+        ${scale && row.amounts && html`<${DrawnDots} ...${row.amounts} x=${scale} y=${middle} />`}
+      </g>`,
+    )}
   </svg>`;
 }
+
+const drawnLines = ({ letter, name, place, mark }: Drawn, width: number) => [
+  ...linesOf([letter, name].filter(Boolean).join(" "), width - (letter || mark ? markWidth : 0), 13).map(
+    (text) => ({ text, kind: "label" }),
+  ),
+  ...(place ? linesOf(place, width, 12).map((text) => ({ text, kind: "" })) : []),
+];
+
+interface DrawnNameProps extends Drawn {
+  lines: ReturnType<typeof drawnLines>;
+  middle: number;
+  /** The right edge, if the text ends there. */
+  end?: number;
+}
+
+function DrawnName({ letter, mark, lines, middle, end }: DrawnNameProps) {
+  const first = middle - (lineHeight * (lines.length - 1)) / 2;
+  const left = letter || mark ? markWidth : 0;
+  const markAt = end === undefined ? 6 : end - widthOf(lines[0].text, 13) - markWidth + 6;
+  return html`<g>
+    ${letter && html`<${PinShape} letter=${letter} x=${markAt} y=${first} />`}
+    ${mark && html`<${Shape} kind=${mark} x=${markAt} y=${first} size=${4.5} />`}
+    ${lines.map(({ text, kind }, i) => html`<text x=${end ?? left} y=${first + i * lineHeight} dy="0.32em" text-anchor=${end === undefined ? "start" : "end"} class=${kind}>${text}</text>`)}
+  </g>`;
+}
+
+const DrawnDots = ({ charged, allowed, median, x, y }: Amounts & { x: Scale; y: number }) => html`<g>
+  <line class="between" x1=${x(allowed)} x2=${x(charged)} y1=${y} y2=${y} />
+  ${median !== null && html`<line class="median" x1=${x(median)} x2=${x(median)} y1=${y - 8} y2=${y + 8} />`}
+  <${Shape} kind="charge" x=${x(charged)} y=${y} size=${4.5} />
+  <${Shape} kind="allowed" x=${x(allowed)} y=${y} size=${4.5} />
+</g>`;
 
 /** @param median the place whose median is drawn as a line; null without a line */
 export const DotsLegend = ({ median }: { median: string | null }) =>

@@ -1,23 +1,10 @@
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import * as d3 from "../../../shared/browser/d3.ts";
 import { money } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
+import { useWidth } from "../../../shared/browser/width.ts";
 
-/** Shared parts of pictures: width, dollar scale, notes on hover or by arrow keys, and marks for amounts. */
-
-/** Measures an element by a ref. The component updates when the width, in pixels, changes. */
-export function useWidth(): [(element: HTMLElement | null) => void, number] {
-  const [width, setWidth] = useState(0);
-  const observer = useRef<ResizeObserver | null>(null);
-  const ref = useCallback((element: HTMLElement | null) => {
-    observer.current?.disconnect();
-    if (element === null) return;
-    setWidth(element.clientWidth);
-    observer.current = new ResizeObserver(() => setWidth(element.clientWidth));
-    observer.current.observe(element);
-  }, []);
-  return [ref, width];
-}
+/** Shared parts of pictures: dollar scale, notes on hover or by arrow keys, and marks for amounts. */
 
 /** Minimum ratio of a scale's highest to its lowest amount, so that nearly equal amounts are near each other. */
 const leastSpan = 4;

@@ -7,14 +7,13 @@ import { defaultMiles } from "./choice.ts";
 import { lastingOf, type Pinned, type View } from "./explore-data.ts";
 import { wordsOf } from "./explore-words.ts";
 import { Histogram, histogramFigures } from "./histogram.ts";
-import { ListDrawing } from "./list.ts";
+import { TableDrawing } from "./list.ts";
 import { inYear, withParameters } from "./location.ts";
 import { mapFigures, StatesMap } from "./map.ts";
-import { dollarScale, Letter } from "./picture.ts";
+import { Letter } from "./picture.ts";
 import { titleOf } from "./procedures.ts";
-import { stateName } from "./states.ts";
 import { leastYears, Trend } from "./trend.ts";
-import { isFew, isPriced, mainClause, placeText, pricesTitle, shareOf, textOf } from "./words.ts";
+import { isFew, isPriced, mainClause, placeText, placeTitle, pricesTitle, shareOf, textOf } from "./words.ts";
 
 /** Shows the pictures of a procedure, each in a card. */
 
@@ -59,104 +58,106 @@ export function Charges({ view }: { view: View }) {
   <//>`;
 }
 
-/** Compares the chosen hospitals side by side, and over the years. */
+type Amount = number | null | undefined;
+
+interface ComparedLine {
+  title: string;
+  kind: string;
+  of: (one: Pinned) => Amount;
+  /** The median in the chosen place. */
+  median: Amount;
+  write: (amount: number) => string;
+}
+
+/** Compares the chosen hospitals side by side, and what Medicare allowed in other years. */
 export function Compared({ view }: { view: View }) {
   const { pinned, datasets, choice } = view;
   const scope = unlessFailed(view.scope);
   if (!scope || pinned.length === 0) return null;
-  const { data_year, data_version } = scope.source;
-  const { summary } = scope;
-  const years = [
-    ...new Set(pinned.flatMap(({ trend }) => trend?.data.map(({ data_year }) => data_year) ?? [])),
-  ].sort();
-  const dollars = (amount: number | null | undefined) => (typeof amount === "number" ? money(amount) : "–");
-  const allowed = ({ trend }: Pinned, year: number) =>
-    trend?.data.find((row) => row.data_year === year)?.medicare_allowed ?? null;
-  const share = (amount: number | null | undefined) =>
-    typeof amount === "number" ? shareOf(amount, data_year) : null;
-  const median = placeText(choice) === "" ? "Nation's median" : "Median there";
-  const medianIn = (year: number) =>
-    unlessFailed(view.trends)?.data.find((row) => row.data_year === year)?.median_allowed;
-  const lines: [
-    string,
-    (one: Pinned) => number | null | undefined,
-    number | null | undefined,
-    kind?: string,
-  ][] = [
-    ["You pay about", ({ entry }) => share(entry?.medicare_allowed), share(summary.median_allowed), "pays"],
-    ["Medicare allows", ({ entry }) => entry?.medicare_allowed, summary.median_allowed, "allowed"],
-    ["Charge", ({ entry }) => entry?.submitted_charge, summary.median_charge, "charge"],
-  ];
+  const { summary, source } = scope;
+  const { data_year, data_version } = source;
+  const yearsOf = ({ trend }: Pinned) => trend?.data.map(({ data_year }) => data_year) ?? [];
+  const otherYears = [...new Set(pinned.flatMap(yearsOf))].filter((year) => year !== data_year).sort();
+  const share = (amount: Amount) => (typeof amount === "number" ? shareOf(amount, data_year) : null);
   // A trend's median is of the nation or of a state, so around a ZIP code there is none.
-  const over =
-    years.length < 2
-      ? []
-      : years.map((year): (typeof lines)[number] => [
-          `Allowed in ${year}`,
-          (one) => allowed(one, year),
-          choice.near === null ? medianIn(year) : null,
-          "allowed",
-        ]);
-  const drawn = pinned.flatMap(({ letter, entry }) =>
-    entry && isPriced(entry)
-      ? [
-          {
-            name: `${letter}: ${entry.facility}, ${entry.city}, ${entry.state}`,
-            charged: entry.submitted_charge,
-            allowed: entry.medicare_allowed,
-            median: null,
-          },
-        ]
-      : [],
-  );
-  const x = dollarScale(
-    drawn.flatMap(({ charged, allowed }) => [charged, allowed]),
-    0,
-    100,
-  );
-  const services = ({ entry }: Pinned) => (typeof entry?.services === "number" ? whole(entry.services) : "–");
-  const row = ([
-    title,
-    of,
-    middle,
-    kind = "",
-  ]: (typeof lines)[number]) => html`<tr><th scope="row">${title}</th>
-    ${pinned.map((one) => html`<td class=${`number ${kind}`}>${dollars(of(one))}</td>`)}
-    <td class="number quiet">${typeof middle === "number" && money(middle)}</td></tr>`;
+  const medianIn = (year: number) =>
+    choice.near === null
+      ? unlessFailed(view.trends)?.data.find((row) => row.data_year === year)?.median_allowed
+      : null;
+  const lines: ComparedLine[] = [
+    {
+      ...{ title: "You pay about", kind: "pays", write: money },
+      of: ({ entry }) => share(entry?.medicare_allowed),
+      median: share(summary.median_allowed),
+    },
+    {
+      ...{ title: "Medicare allows", kind: "allowed", write: money },
+      of: ({ entry }) => entry?.medicare_allowed,
+      median: summary.median_allowed,
+    },
+    {
+      ...{ title: "Charge", kind: "charge", write: money },
+      of: ({ entry }) => entry?.submitted_charge,
+      median: summary.median_charge,
+    },
+    {
+      ...{ title: "Services", kind: "", write: whole },
+      of: ({ entry }) => entry?.services,
+      median: null,
+    },
+    ...otherYears.map((year) => ({
+      ...{ title: `Allowed in ${year}`, kind: "allowed", write: money },
+      of: ({ trend }: Pinned) => trend?.data.find((row) => row.data_year === year)?.medicare_allowed,
+      median: medianIn(year),
+    })),
+  ];
+  const rows = lines.map(({ title, kind, of, median, write }) => {
+    const text = (amount: Amount, none: string) => (typeof amount === "number" ? write(amount) : none);
+    return { name: title, kind, texts: pinned.map((one) => text(of(one), "–")), median: text(median, "") };
+  });
+  const heads = pinned.map(({ letter, ccn, entry }) => ({
+    ...{ letter, ccn, name: entry?.facility ?? ccn },
+    place: entry ? `${entry.city}, ${entry.state}` : "",
+  }));
+  const place = placeText(choice);
+  const median = place === "" ? "Nation's median" : `Median ${place}`;
+  const drawnRows = rows.map(({ name, kind, texts, median }) => ({
+    ...{ name, texts: [...texts, median], isStrong: kind === "pays" },
+  }));
   return html`<${Card}
     class="compared"
     anchor="compared"
     title=${pinned.length === 1 ? "The chosen hospital" : "Side by side"}
-    about=${titleOf(scope.procedure)}
+    about=${pricesTitle(scope.procedure, wholeNation, data_year)}
     name=${nameOf(view, "compared", data_version)}
     figures=${figuresOf<Pinned>(
       pinned,
       ["hospital", pinnedName],
-      ...[...lines, ...over].map(
-        ([title, of]): FigureColumn<Pinned> => [title, (one) => of(one) ?? null, money],
-      ),
-      ["Services", ({ entry }) => entry?.services ?? null, whole],
+      ...lines.map(({ title, of, write }): FigureColumn<Pinned> => [title, (one) => of(one) ?? null, write]),
     )}
     isTable=${true}
-    subject=${wordsOf(view).title}
-    drawing=${() => html`<${ListDrawing} rows=${drawn} x=${x} />`}
-    source=${drawn.length === 0 ? undefined : sourceText([data_version], datasets)}
+    sentence=${pricesTitle(scope.procedure, wholeNation, data_year)}
+    drawing=${() => html`<${TableDrawing} heads=${[...heads, { name: median }]} rows=${drawnRows} />`}
+    source=${sourceText([data_version], datasets)}
     links=${{ page: `${linksOf(view, "charges").page}#compared` }}
   >
-    <table>
-      <thead><tr><td></td>
-        ${pinned.map(
+    <table role="table">
+      <thead role="rowgroup"><tr role="row"><td role="cell"></td>
+        ${heads.map(
           ({
             letter,
             ccn,
-            entry,
-          }) => html`<th scope="col" class="number"><${Letter} letter=${letter} /> <a href=${inYear(`/facilities/${encodeURIComponent(ccn)}`, { procedure: view.code })}>${entry?.facility ?? ccn}</a>
-          ${entry && html`<small class="quiet">${entry.city}, ${entry.state}</small>`}</th>`,
+            name,
+            place,
+          }) => html`<th role="columnheader" scope="col" class="number"><${Letter} letter=${letter} /> <a href=${inYear(`/facilities/${encodeURIComponent(ccn)}`, { procedure: view.code })}>${name}</a>${" "}
+          <small class="quiet">${place}</small></th>`,
         )}
-        <th scope="col" class="number">${median}</th></tr></thead>
-      <tbody>${lines.map(row)}
-        <tr><th scope="row">Services</th>${pinned.map((one) => html`<td class="number">${services(one)}</td>`)}<td></td></tr>
-        ${over.map(row)}</tbody>
+        <th role="columnheader" scope="col" class="number">${median}</th></tr></thead>
+      <tbody role="rowgroup">${rows.map(
+        ({ name, kind, texts, median }) => html`<tr role="row"><th role="rowheader" scope="row">${name}</th>
+          ${texts.map((text, i) => html`<td role="cell" class=${`number ${kind}`} data-name=${heads[i].letter}>${text}</td>`)}
+          <td role="cell" class="number quiet" data-name=${median && "median"}>${median}</td></tr>`,
+      )}</tbody>
     </table>
   <//>`;
 }
@@ -181,22 +182,32 @@ export function States({ view }: { view: View }) {
   <//>`;
 }
 
+/** Around a ZIP code, the API has no trend: there are only those of the compared hospitals, beside the nation's. */
 export function Years({ view }: { view: View }) {
   const trends = unlessFailed(view.trends);
   const { choice, pinned, datasets } = view;
-  if (!trends || trends.data.length < leastYears) return null;
+  const isBeside = choice.near !== null;
+  const own = pinned.filter(({ trend }) => trend !== null);
+  if (!trends || trends.data.length < leastYears || (isBeside && own.length === 0)) return null;
   const year = unlessFailed(view.scope)?.source.data_year ?? null;
   const last = trends.data[trends.data.length - 1];
+  const isState = choice.state !== null && !isBeside;
+  const whose = isState ? placeTitle(choice) : "the nation";
+  const where = isState ? placeText(choice) : "in the nation";
+  const half = trends.data.every(isFew) ? "" : " with the middle half";
   return html`<${Card}
-    title=${`Over the years${choice.state ? `, ${stateName(choice.state)}` : placeText(choice) && ", the nation"}`}
+    title=${`Over the years, ${isBeside ? "beside " : ""}${whose}`}
     subject=${titleOf(trends.procedure)}
-    sentence=${`In ${last.data_year} the median charge is ${money(last.median_charge)}. Medicare allows ${money(last.median_allowed)}.`}
-    about=${`Median charge${trends.data.every(isFew) ? "" : " with the middle half"}, and Medicare's median`}
+    sentence=${`In ${last.data_year} the median charge ${where} is ${money(last.median_charge)}. Medicare allows ${money(last.median_allowed)}.`}
+    about=${isBeside ? besideText(own, half) : `Median charge${half}, and Medicare's median`}
     name=${nameOf(view, "years", trends.source.data_years.join("-"))}
     figures=${trendFigures(trends.data, pinned)}
     source=${sourceText(trends.source.data_versions, datasets, pinned)}
     links=${linksOf(view, "years")}
   >
-    <${Trend} years=${trends.data} pinned=${pinned} year=${year} />
+    <${Trend} years=${trends.data} pinned=${isBeside ? own : pinned} year=${year} isBeside=${isBeside} />
   <//>`;
 }
+
+const besideText = (own: readonly Pinned[], half: string) =>
+  `${own.length === 1 ? `What ${own[0].entry?.facility} charges and is allowed` : "What the compared hospitals charge"}; in grey, the nation's median charge${half}`;

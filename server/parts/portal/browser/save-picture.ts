@@ -43,10 +43,8 @@ function standalone(card: Element, { title, sentence, source }: Caption): SVGEle
   const width = content + 2 * margin;
   const parts: SVGElement[] = [];
   let y = margin;
-  const pen = document.createElement("canvas").getContext("2d");
   const write = (text: string, size: number, weight = 400, opacity = 1) => {
-    if (pen) pen.font = `${weight} ${size}px ${font}`;
-    for (const line of linesOf(text, (line) => (pen?.measureText(line).width ?? 0) <= fullLine * content)) {
+    for (const line of linesOf(text, content, size, weight)) {
       y += lineHeight;
       const style = { fill: color, "font-size": size, "font-weight": weight, "fill-opacity": opacity };
       const text = element("text", { x: margin, y, ...style });
@@ -71,13 +69,27 @@ function standalone(card: Element, { title, sentence, source }: Caption): SVGEle
   return picture;
 }
 
-function linesOf(text: string, fits: (line: string) => boolean): string[] {
-  const [first, ...words] = text.split(/\s+/);
-  const lines = [first];
-  for (const word of words) {
-    const longer = `${lines.at(-1)} ${word}`;
+let pen: CanvasRenderingContext2D | null | undefined;
+
+/** Measures a line of text in a picture, in pixels. */
+export function widthOf(text: string, size: number, weight = 400): number {
+  pen ??= document.createElement("canvas").getContext("2d");
+  if (pen) pen.font = `${weight} ${size}px ${font}`;
+  return pen?.measureText(text).width ?? 0;
+}
+
+/** Breaks a text into lines of at most a width in pixels, between words, or within a word that is longer than a line. */
+export function linesOf(text: string, width: number, size: number, weight = 400): string[] {
+  const fits = (line: string) => widthOf(line, size, weight) <= fullLine * width;
+  const lines = [""];
+  for (const word of text.split(/\s+/)) {
+    const longer = `${lines.at(-1)} ${word}`.trimStart();
     if (fits(longer)) lines[lines.length - 1] = longer;
-    else lines.push(word);
+    else if (fits(word)) lines.push(word);
+    else
+      for (const letter of ` ${word}`)
+        if (fits(lines.at(-1) + letter)) lines[lines.length - 1] = (lines.at(-1) + letter).trimStart();
+        else lines.push(letter.trimStart());
   }
   return lines;
 }

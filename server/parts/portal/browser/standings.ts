@@ -64,7 +64,7 @@ export function Standings({ answer, sorted, chosen }: StandingsProps) {
   );
   const columns: Column[] = [
     { title: "Procedure", kind: "name", sort: "name" },
-    { title: "Charge", kind: "number charged", sort: "charge" },
+    { title: "Charge", kind: "number charged", sort: "charge", before: "charge " },
     {
       ...{ title: "vs. nation", kind: "number share", sort: "nation" },
       hint: "The charge, compared with the nation's median charge",
@@ -73,7 +73,7 @@ export function Standings({ answer, sorted, chosen }: StandingsProps) {
       ...{ title: `vs. ${stateName(facility.state)}`, kind: "number share in-state", sort: "state" },
       hint: `The charge, compared with ${stateName(facility.state)}'s median charge`,
     },
-    { title: "Allowed", kind: "number allow", sort: "allowed" },
+    { title: "Allowed", kind: "number allow", sort: "allowed", before: "allowed " },
     ratioColumn,
     { title: "Services", kind: "number services", sort: "services" },
   ];
@@ -91,10 +91,10 @@ export function Standings({ answer, sorted, chosen }: StandingsProps) {
       kind: code === chosen ? "pinned" : "",
       cells: [
         html`<a href=${inYear("/", { procedure: code, with: facility.ccn })}>${titleOf(row)}</a><small class="quiet">${plainOf(code) ? `${code} ${row.name}` : code}</small>`,
-        html`<span class="narrow-only">charge </span>${money(charged)}`,
+        money(charged),
         html`<${Beside} charged=${charged} standing=${national} where="the nation" />`,
         html`<${Beside} charged=${charged} standing=${within_state} where=${facility.state} />`,
-        html`<span class="narrow-only">allowed </span>${money(allowed)}`,
+        money(allowed),
         times(charged / allowed),
         services === null ? "–" : whole(services),
       ],

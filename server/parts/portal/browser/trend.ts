@@ -8,8 +8,7 @@ import { isFew, leastForQuartiles } from "./words.ts";
 
 /**
  * Draws the medians of charges and of allowed amounts, and the compared hospitals' charges, over three years or more; or
- * one hospital's own amounts, with the nation's medians in grey. A
- * median's line breaks if the procedure's name changes, if a year is missing, and at years with few hospitals.
+ * hospitals beside the nation's median charge in grey. A median's line breaks if the procedure's name changes, if a year is missing, and at years with few hospitals.
  */
 
 /** Two years are a sentence, not a picture. */
@@ -27,11 +26,12 @@ interface TrendProps {
   pinned: readonly Pinned[];
   /** The data year of the page's prices, which the text below the lines describes; null for the last year. */
   year: number | null;
-  /** The only compared hospital is drawn in the colours of its own amounts, on its own page. */
-  isOwn?: boolean;
+  /** Whether the hospitals are drawn beside the nation. A single one is drawn in the colours of its own amounts. */
+  isBeside?: boolean;
 }
 
-export function Trend({ years, pinned, year: chosen, isOwn = false }: TrendProps) {
+export function Trend({ years, pinned, year: chosen, isBeside = false }: TrendProps) {
+  const isOwn = isBeside && pinned.length === 1;
   const steps = useSteps();
   const { width, active, setActive } = steps;
   const [first, last] = [years[0], years[years.length - 1]];
@@ -48,8 +48,11 @@ export function Trend({ years, pinned, year: chosen, isOwn = false }: TrendProps
     return points.length === 0 ? [] : [{ letter, points }];
   });
   const amounts = [
-    ...years.flatMap((year) => [isFew(year) ? year.median_charge : year.p75_charge, year.median_allowed]),
-    ...lines.flatMap(({ points }) => points.map(({ charge }) => charge)),
+    ...years.map((year) => (isFew(year) ? year.median_charge : year.p75_charge)),
+    ...(isBeside ? [] : years.map(({ median_allowed }) => median_allowed)),
+    ...lines.flatMap(({ points }) =>
+      points.flatMap(({ charge, allowed }) => (isOwn ? [charge, allowed] : charge)),
+    ),
   ];
   const y = d3.scaleLinear([0, Math.max(...amounts) * 1.05], [floor, top]);
   const right = 84 + (lines.length > 0 ? 34 : 0);
@@ -76,7 +79,7 @@ export function Trend({ years, pinned, year: chosen, isOwn = false }: TrendProps
       x: at(year),
       y: Math.max(y(year.median_charge), 84),
       lines: [
-        `${year.data_year}: ${isOwn ? "the nation " : ""}${money(year.median_charge)}`,
+        `${year.data_year}: ${isBeside ? "the nation " : ""}${money(year.median_charge)}`,
         isFew(year)
           ? `${money(year.min_charge)} to ${money(year.max_charge)}`
           : `half ${money(year.p25_charge)} to ${money(year.p75_charge)}`,
@@ -92,14 +95,14 @@ export function Trend({ years, pinned, year: chosen, isOwn = false }: TrendProps
       ],
     };
   };
-  const label = `The median charge over ${years.length} years: ${years.map((year) => `${year.data_year} ${money(year.median_charge)}, Medicare allows ${money(year.median_allowed)}`).join("; ")}.`;
+  const label = `The ${isBeside ? "nation's " : ""}median charge over ${years.length} years: ${years.map((year) => `${year.data_year} ${money(year.median_charge)}, Medicare allows ${money(year.median_allowed)}`).join("; ")}.`;
   const endX = at(last) + (lines.length > 0 ? 22 : 12);
   const ends = spread([
     {
-      ...{ y: y(last.median_charge), kind: isOwn ? "nation" : "charge", amount: last.median_charge },
-      what: isOwn ? "nation" : "median",
+      ...{ y: y(last.median_charge), kind: isBeside ? "nation" : "charge", amount: last.median_charge },
+      what: isBeside ? "nation" : "median",
     },
-    ...(isOwn
+    ...(isBeside
       ? []
       : [{ y: y(last.median_allowed), kind: "allowed", amount: last.median_allowed, what: "allowed" }]),
     ...lines.flatMap(({ letter, points }) => {
@@ -128,9 +131,9 @@ export function Trend({ years, pinned, year: chosen, isOwn = false }: TrendProps
               isFew(run[0])
                 ? null
                 : run.length > 1
-                  ? html`<path class=${isOwn ? "band nation" : "band"} d=${band(run)} />
-                    ${!isOwn && html`<path class="line allowed" d=${lineOf("median_allowed")(run)} />`}
-                    <path class=${`line ${isOwn ? "nation" : "charge"}`} d=${lineOf("median_charge")(run)} />`
+                  ? html`<path class=${isBeside ? "band nation" : "band"} d=${band(run)} />
+                    ${!isBeside && html`<path class="line allowed" d=${lineOf("median_allowed")(run)} />`}
+                    <path class=${`line ${isBeside ? "nation" : "charge"}`} d=${lineOf("median_charge")(run)} />`
                   : html`<line class="band one" x1=${at(run[0])} x2=${at(run[0])} y1=${y(run[0].p25_charge)} y2=${y(run[0].p75_charge)} />`
             }
           </g>`,
@@ -158,7 +161,7 @@ export function Trend({ years, pinned, year: chosen, isOwn = false }: TrendProps
               onPointerDown=${() => setActive(i)}
             />
             ${
-              isOwn
+              isBeside
                 ? html`<circle class="nation" cx=${at(year)} cy=${y(year.median_charge)} r=${i === active ? 4 : 3} />`
                 : html`<${Shape} kind="charge" x=${at(year)} y=${y(year.median_charge)} size=${i === active ? 6 : 4} />
                     <${Shape} kind="allowed" x=${at(year)} y=${y(year.median_allowed)} size=${i === active ? 6 : 4} />`
@@ -173,13 +176,13 @@ export function Trend({ years, pinned, year: chosen, isOwn = false }: TrendProps
               kind === "mark"
                 ? html`<${PinShape} letter=${what} x=${endX + 6} y=${labelY} />
                     <text class="strong" x=${endX + 15} y=${labelY} dy="0.32em">${what} ${money(amount)}</text>`
-                : html`<text x=${endX} y=${labelY} dy="0.32em"><tspan class="strong">${money(amount)}</tspan><tspan x=${endX} dy="1.1em">${what}</tspan></text>`
+                : html`<text x=${endX} y=${labelY - 6.5} dy="0.32em"><tspan class="strong">${money(amount)}</tspan><tspan x=${endX} dy="1.1em">${what}</tspan></text>`
             }
           </g>`,
         )}
       </svg>
     <//>
-    <p class="quiet small">${trendText(years, described)}</p>`;
+    <p class="quiet small">${trendText(years, described, isBeside)}</p>`;
 }
 
 interface OwnLinesProps {
@@ -199,19 +202,21 @@ function OwnLines({ points, x, y }: OwnLinesProps) {
   })}</g>`;
 }
 
-const labelHeight = 27;
-/** Lowest vertical position of a label. Its two lines of text stay above the years. */
-const lowestLabel = floor - 18;
+/** Pixels of a label: a compared hospital's has one line of text, the others have two. */
+const heightOf = ({ kind }: { kind: string }) => (kind === "mark" ? 17 : 29);
 
 /** Moves overlapping labels down, and labels that would leave the picture up again. */
-function spread<End extends { y: number }>(ends: End[]): (End & { labelY: number })[] {
+function spread<End extends { y: number; kind: string }>(ends: End[]): (End & { labelY: number })[] {
   const labels = ends.toSorted((a, b) => a.y - b.y).map((end) => ({ ...end, labelY: end.y }));
-  for (const [i, label] of labels.entries())
-    if (i > 0) label.labelY = Math.max(label.labelY, labels[i - 1].labelY + labelHeight);
-  let lowest = lowestLabel;
+  let end = 0;
+  for (const label of labels) {
+    label.labelY = Math.max(label.labelY, end + heightOf(label) / 2);
+    end = label.labelY + heightOf(label) / 2;
+  }
+  let begin = floor + 4;
   for (const label of labels.toReversed()) {
-    label.labelY = Math.min(label.labelY, lowest);
-    lowest = label.labelY - labelHeight;
+    label.labelY = Math.min(label.labelY, begin - heightOf(label) / 2);
+    begin = label.labelY - heightOf(label) / 2;
   }
   return labels;
 }
@@ -220,13 +225,13 @@ const moved = (share: number) =>
   share === 0 ? "stayed the same" : `${share > 0 ? "rose" : "fell"} by ${Math.abs(share)}%`;
 
 /** Describes the change from the previous year, by hospitals with a price in both years. Explains gaps in a line. */
-function trendText(years: TrendYear[], year: TrendYear): string {
+function trendText(years: TrendYear[], year: TrendYear, isBeside: boolean): string {
   const before = years[years.indexOf(year) - 1];
   const texts: string[] = [];
   if (before && year.matched && !isFew(year.matched)) {
     const { facilities, median_charge, median_allowed } = year.matched;
     texts.push(
-      `For ${whole(facilities)} hospitals with a price in both ${before.data_year} and ${year.data_year}, each hospital's own charge ${moved(median_charge)} at the median; Medicare's amount ${moved(median_allowed)}.`,
+      `For ${whole(facilities)} hospitals${isBeside ? " in the nation" : ""} with a price in both ${before.data_year} and ${year.data_year}, each hospital's own charge ${moved(median_charge)} at the median; Medicare's amount ${moved(median_allowed)}.`,
     );
   }
   if (years.some(isFew))

@@ -152,10 +152,13 @@ export function whatIsPaid(year: number, allowed?: number, isMedian = false): st
   return `With Medicare nobody pays the charge: the hospital gets what Medicare allows. Besides the yearly deductible, the patient usually pays a fifth of that${amounts && `: ${amounts}`}. It is more with several procedures in one visit, and doctors send bills of their own.`;
 }
 
-/** Writes what patients or their other insurance pay on average; empty if `payment` is unknown or too high. */
+/**
+ * Writes what patients or their other insurance paid a hospital on average. That includes their deductible, so it can be
+ * more than their share of one procedure. Empty if `payment` is unknown or too high.
+ */
 export const paidByPatients = (allowed: number, payment: number | null | undefined): string =>
   typeof payment === "number" && payment <= allowed
-    ? `, of which its patients or their other insurance paid ${money(allowed - payment)} on average, with the deductible`
+    ? `, of which its patients or their other insurance paid ${money(allowed - payment)} on average, including what was left of their yearly deductible`
     : "";
 
 export function comparison({ summary, procedure }: Pick<Prices, "summary" | "procedure">): string {
@@ -195,7 +198,7 @@ export interface Standings {
 export function ownClause(
   { state, near }: Place,
   { summary }: Prices,
-  own: Pick<Priced, "state" | "submitted_charge" | "medicare_allowed" | "medicare_payment">,
+  own: Pick<Priced, "state" | "submitted_charge" | "medicare_allowed">,
   { around, national, within_state }: Standings,
 ): Word[] {
   const isInState = state === own.state;
@@ -209,7 +212,7 @@ export function ownClause(
         : " in the nation";
   const isAlone = near === null && summary.facilities === 1;
   const place = isAlone || !standing ? "" : `: ${standingText(standing, where)}`;
-  return words` charges ${charge(own.submitted_charge)}${place}. Medicare allows it ${allowed(own.medicare_allowed)}${paidByPatients(own.medicare_allowed, own.medicare_payment)}.`;
+  return words` charges ${charge(own.submitted_charge)}${place}. Medicare allows it ${allowed(own.medicare_allowed)}.`;
 }
 
 /** Why a hospital has no price at all. */

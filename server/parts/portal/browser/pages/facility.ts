@@ -86,7 +86,7 @@ function Years({ view }: { view: HospitalView }) {
     figures=${trendFigures(trends.data, pinned)}
     source=${sourceText(own.source.data_versions, datasets)}
   >
-    <${Trend} years=${trends.data} pinned=${pinned} year=${answer.source.data_year} isOwn />
+    <${Trend} years=${trends.data} pinned=${pinned} year=${answer.source.data_year} isBeside />
   <//>`;
 }
 
