@@ -75,7 +75,9 @@ function pathsOf(code: string, choice: Choice): View["paths"] {
   const { state, near, year, sort, order, versions } = choice;
   const segment = `/healthcare/procedures/${encodeURIComponent(code)}`;
   const place = { procedure: code, ...placeOf(choice) };
-  const sorted = { sort, ...(order === "desc" && { order }), limit: mostDots };
+  // What a patient pays grows with the allowed amount.
+  const apiSort = sort === "pays" ? "allowed" : sort;
+  const sorted = { sort: apiSort, ...(order === "desc" && { order }), limit: mostDots };
   // Around a ZIP code, all rows come at once, priced or not, and are sorted here.
   const around = { status: "all", sort: "distance", limit: maxPageRows };
   const list = pathOf("/healthcare/facilities", { ...place, ...(near === null ? sorted : around) }, year);

@@ -8,7 +8,18 @@ import { Card, priceFigures, save, sourceText } from "./card.ts";
 import { maxPinned } from "./choice.ts";
 import type { HospitalList, View } from "./explore-data.ts";
 import { wordsOf } from "./explore-words.ts";
-import { type Column, DotsLegend, List, ListDrawing, type Row, ratioColumn } from "./list.ts";
+import {
+  allowedColumn,
+  type Column,
+  chargeColumn,
+  DotsLegend,
+  List,
+  ListDrawing,
+  paysColumn,
+  type Row,
+  ratioColumn,
+  servicesColumn,
+} from "./list.ts";
 import { inYear, pin } from "./location.ts";
 import { dollarScale, Letter } from "./picture.ts";
 import { linksOf } from "./pictures.ts";
@@ -21,6 +32,10 @@ const firstShown = 10;
 const step = 25;
 const unusualFactor = 4;
 
+const milesColumn: Column = {
+  ...{ title: "Miles", kind: "number quiet", sort: "distance", beside: "usually" },
+};
+
 interface More {
   of: HospitalList;
   data: Priced[];
@@ -31,6 +46,7 @@ interface More {
 export function Facilities({ view, scope }: { view: View; scope: Scope }) {
   const { choice, code, paths, pinned, list, datasets } = view;
   const { summary, allowed, source } = scope;
+  const words = wordsOf(view);
   const [more, setMore] = useState<More | null>(null);
   const [message, setMessage] = useState("");
   const end = useRef<HTMLElement>(null);
@@ -91,35 +107,24 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
       <small class="quiet">${city}, ${state}${letter && isElsewhere && " · elsewhere, not counted"}
         ${allowed < leastUsual && " · Medicare allows far less here than elsewhere"}
         ${(isPinned || pinned.length < maxPinned) && html`<button type="button" class="plain" data-ccn=${ccn} aria-label=${`${isPinned ? "Remove" : "Compare"} ${facility}`} onClick=${compare}>${isPinned ? "remove" : "compare"}</button>`}</small>`;
-    const miles = html`${milesText(distance, zip === choice.near)}${distance === undefined || zip === choice.near ? "" : html`<span class="narrow-only"> mi</span>`}`;
-    const numbers = [
-      html`<span class="narrow-only">you pay about<br /></span>${money(shareOf(allowed, source.data_year))}`,
-      html`<span class="narrow-only">allowed </span>${money(allowed)}`,
-      html`<span class="narrow-only">charge </span>${money(charged)}`,
-      ...(isNear ? [] : [html`${times(charged / allowed)}<span class="narrow-only"> allowed</span>`]),
-    ];
     return {
       ...{ key: letter ?? ccn, kind: letter ? "pinned" : "", onClick },
       cells: [
         name,
-        ...(isNear ? [miles] : []),
-        ...numbers,
-        html`${typeof services === "number" ? whole(services) : "–"}<span class="narrow-only"> services</span>`,
+        ...(isNear ? [milesText(distance, zip === choice.near)] : []),
+        ...[shareOf(allowed, source.data_year), allowed, charged].map(money),
+        ...(isNear ? [] : [times(charged / allowed)]),
+        typeof services === "number" ? whole(services) : "–",
       ],
       amounts: { charged, allowed, median },
     };
   };
   const columns: Column[] = [
     { title: "Hospital", kind: "name", sort: "name" },
-    ...(isNear ? [{ title: "Miles", kind: "number miles", sort: "distance" }] : []),
-    {
-      ...{ title: "You pay about", kind: "number pays" },
-      hint: "A fifth of what Medicare allows, at most the year's deductible of a hospital stay",
-    },
-    { title: "Allowed", kind: "number allow", sort: "allowed" },
-    { title: "Charge", kind: "number charged", sort: "charge" },
+    ...(isNear ? [milesColumn] : []),
+    ...[paysColumn, allowedColumn, chargeColumn],
     ...(isNear ? [] : [ratioColumn]),
-    { title: "Services", kind: "number services", sort: "services" },
+    servicesColumn,
   ];
   const pays = (entry: Entry) =>
     isPriced(entry) ? Math.round(100 * shareOf(entry.medicare_allowed, source.data_year)) / 100 : null;
@@ -135,7 +140,7 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
     class="facilities"
     anchor="hospitals"
     title=${title}
-    subject=${wordsOf(view).title}
+    subject=${words.title}
     sentence=${`${rows.length < count ? `The first ${rows.length} of ${hospitals(count)}. ` : ""}What each charges, and what Medicare allows it.${median === null ? "" : " The upright line is the median charge."}`}
     drawing=${() => html`<${ListDrawing} rows=${drawn} x=${x} />`}
     source=${sourceText([source.data_version], datasets, pinned)}
@@ -162,5 +167,6 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
       }
       <span class="error" role="status">${message}</span>
     </p>
+    <p class="about narrow-only">${words.found?.paid} <span class="quiet">${words.found?.comparison}</span></p>
   <//>`;
 }

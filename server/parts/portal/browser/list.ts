@@ -9,14 +9,26 @@ import { Key, letterWidth, placedTicks, type Scale, Shape, useWidth } from "./pi
 export interface Column {
   title: string;
   kind: string;
-  /** The order's name in the address; undefined if the list can't be sorted by the column. */
-  sort?: string;
+  /** The order's name in the address. */
+  sort: string;
   hint?: string;
+  /** On a phone, a row has all amounts, and one other column beside the name: the sorted one, or else the usual one. */
+  beside?: "usually" | "sorted";
 }
 
+export const paysColumn: Column = {
+  ...{ title: "You pay about", kind: "number pays", sort: "pays" },
+  hint: "A fifth of what Medicare allows, at most the year's deductible of a hospital stay",
+};
+export const allowedColumn: Column = { title: "Allowed", kind: "number allowed", sort: "allowed" };
+export const chargeColumn: Column = { title: "Charge", kind: "number charge", sort: "charge" };
 export const ratioColumn: Column = {
-  ...{ title: "Times allowed", kind: "number ratio", sort: "markup" },
+  ...{ title: "Times allowed", kind: "number quiet", sort: "markup", beside: "sorted" },
   hint: "The charge, divided by what Medicare allows",
+};
+export const servicesColumn: Column = {
+  ...{ title: "Services", kind: "number quiet services", sort: "services", beside: "sorted" },
+  hint: "How often the hospital did it for Medicare patients in the year",
 };
 
 export interface Row {
@@ -50,10 +62,14 @@ interface ListProps {
 
 /** The elements have ARIA roles, because `display: grid` removes a table's native roles. */
 export function List({ label, columns, rows, sorted, x }: ListProps) {
+  const others = columns.filter(({ beside }) => beside !== undefined);
+  const beside =
+    others.find(({ sort }) => sort === sorted.sort) ?? others.find(({ beside }) => beside === "usually");
+  const placeOf = (column: Column) => (column === beside ? "beside" : column.beside ? "wide-only" : "");
   return html`<div class="list">
     <table role="table" aria-label=${label}>
       <thead role="rowgroup"><tr role="row">
-        ${columns.map((column) => html`<${Head} column=${column} sorted=${sorted} />`)}
+        ${columns.map((column) => html`<${Head} column=${column} sorted=${sorted} isBeside=${column === beside} />`)}
         <th role="columnheader" scope="col" class="dots"><span class="unseen">On a scale</span><${DotsAxis} x=${x} /></th>
       </tr></thead>
       <tbody role="rowgroup">
@@ -65,7 +81,10 @@ export function List({ label, columns, rows, sorted, x }: ListProps) {
             amounts,
             onClick,
           }) => html`<tr key=${key} role="row" class=${kind} onClick=${onClick}>
-            ${cells.map((cell, i) => html`<td role="cell" class=${columns[i].kind}>${cell}</td>`)}
+            ${cells.map(
+              (cell, i) => html`<td role="cell" class=${`${columns[i].kind} ${placeOf(columns[i])}`}>
+              ${i > 0 && html`<small class="word">${columns[i].title}</small> `}${cell}</td>`,
+            )}
             <td role="cell" class="dots"><${Dots} x=${x} ...${amounts} /></td>
           </tr>`,
         )}
@@ -75,20 +94,17 @@ export function List({ label, columns, rows, sorted, x }: ListProps) {
 }
 
 /** Sorts names and distances in ascending order at a first click, other columns in descending order. */
-function Head({ column: { kind, title, sort, hint }, sorted }: { column: Column; sorted: Sorted }) {
+function Head({ column, sorted, isBeside }: { column: Column; sorted: Sorted; isBeside: boolean }) {
+  const { kind, title, sort, hint } = column;
   const isSorted = sorted.sort === sort;
   const isAscending = isSorted && sorted.order === "asc";
-  const first = ["name", "distance"].includes(sort ?? "") ? null : "desc";
+  const first = ["name", "distance"].includes(sort) ? null : "desc";
   const order = isSorted ? (isAscending ? "desc" : null) : first;
   const direction = isAscending ? "ascending" : "descending";
-  return html`<th role="columnheader" scope="col" class=${kind} title=${hint} aria-sort=${isSorted ? direction : undefined}>
-    ${
-      sort === undefined
-        ? title
-        : html`<button type="button" class="sort" onClick=${() => choose({ sort, order })}>
-            ${title}<span aria-hidden="true">${isSorted ? (isAscending ? " ▴" : " ▾") : ""}</span>
-          </button>`
-    }
+  return html`<th role="columnheader" scope="col" class=${`${kind} ${isBeside ? "beside" : ""}`} title=${hint} aria-sort=${isSorted ? direction : undefined}>
+    <button type="button" class="plain sort" onClick=${() => choose({ sort, order })}>
+      ${title}<span aria-hidden="true">${isSorted ? (isAscending ? " ▴" : " ▾") : ""}</span>
+    </button>
   </th>`;
 }
 

@@ -55,16 +55,18 @@ function Page({ url }: { url: URL }) {
 function Shown({ view, sorted }: { view: HospitalView; sorted: Sorted }) {
   const { answer, code, near, datasets } = view;
   const { facility, data, source } = answer;
+  const { own, further } = hospitalText(answer, code);
   return html`<div class="sentence hospital-head">
       <div>
         <h1>${facility.facility}</h1>
         <p class="under quiet">${addressText(answer)}</p>
-        <p class="under">${hospitalText(answer, code)}</p>
+        <${WarningBand} caveat=${source.caveat} />
+        <p class="under">${own}</p>
+        <p class="under further">${further}</p>
       </div>
       <${YearField} datasets=${datasets} shown=${String(source.data_year)} choose=${(year: string) => go(withParameters({ year }))} />
     </div>
-    <${WarningBand} caveat=${source.caveat} />
-    ${data.length > 0 && html`<${Standings} answer=${answer} sorted=${sorted} chosen=${code} />`}
+    ${data.length > 0 && html`<${Standings} answer=${answer} datasets=${datasets} sorted=${sorted} chosen=${code} note=${further} />`}
     <div class="pictures">
       <${Years} view=${view} />
       ${near && near.data.length > 1 && html`<${Near} near=${near} view=${view} />`}
