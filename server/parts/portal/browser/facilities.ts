@@ -23,7 +23,7 @@ import {
 import { inYear, pin } from "./location.ts";
 import { dollarScale, Letter } from "./picture.ts";
 import { linksOf } from "./pictures.ts";
-import { hospitals, isPriced, leastForQuartiles, milesText, orderText, placeText, shareOf } from "./words.ts";
+import { hospitals, isPriced, leastForQuartiles, milesText, orderText, shareOf } from "./words.ts";
 
 /** Lists hospitals, with what a patient pays, and the amounts as dots on one scale. The heads choose the order. */
 
@@ -144,7 +144,7 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
     sentence=${`${rows.length < count ? `The first ${rows.length} of ${hospitals(count)}. ` : ""}What each charges, and what Medicare allows it.${median === null ? "" : " The upright line is the median charge."}`}
     drawing=${() => html`<${ListDrawing} rows=${drawn} x=${x} />`}
     source=${sourceText([source.data_version], datasets, pinned)}
-    about=${html`<${DotsLegend} median=${median === null ? null : ["median charge", placeText(choice)].filter(Boolean).join(" ")} />`}
+    about=${html`<${DotsLegend} median=${median === null ? null : "median charge"} />`}
     name=${name}
     figures=${count === 0 ? undefined : priceFigures(shown, ["you pay about", pays, money])}
     isTable=${true}

@@ -69,7 +69,7 @@ export function List({ label, columns, rows, sorted, x }: ListProps) {
   return html`<div class="list">
     <table role="table" aria-label=${label}>
       <thead role="rowgroup"><tr role="row">
-        ${columns.map((column) => html`<${Head} column=${column} sorted=${sorted} isBeside=${column === beside} />`)}
+        ${columns.map((column) => html`<${Head} column=${column} sorted=${sorted} />`)}
         <th role="columnheader" scope="col" class="dots"><span class="unseen">On a scale</span><${DotsAxis} x=${x} /></th>
       </tr></thead>
       <tbody role="rowgroup">
@@ -94,14 +94,13 @@ export function List({ label, columns, rows, sorted, x }: ListProps) {
 }
 
 /** Sorts names and distances in ascending order at a first click, other columns in descending order. */
-function Head({ column, sorted, isBeside }: { column: Column; sorted: Sorted; isBeside: boolean }) {
-  const { kind, title, sort, hint } = column;
+function Head({ column: { kind, title, sort, hint }, sorted }: { column: Column; sorted: Sorted }) {
   const isSorted = sorted.sort === sort;
   const isAscending = isSorted && sorted.order === "asc";
   const first = ["name", "distance"].includes(sort) ? null : "desc";
   const order = isSorted ? (isAscending ? "desc" : null) : first;
   const direction = isAscending ? "ascending" : "descending";
-  return html`<th role="columnheader" scope="col" class=${`${kind} ${isBeside ? "beside" : ""}`} title=${hint} aria-sort=${isSorted ? direction : undefined}>
+  return html`<th role="columnheader" scope="col" class=${kind} title=${hint} aria-sort=${isSorted ? direction : undefined}>
     <button type="button" class="plain sort" onClick=${() => choose({ sort, order })}>
       ${title}<span aria-hidden="true">${isSorted ? (isAscending ? " ▴" : " ▾") : ""}</span>
     </button>
@@ -178,4 +177,4 @@ export function ListDrawing({ rows, x }: DrawingProps) {
 
 /** @param median the place whose median is drawn as a line; null without a line */
 export const DotsLegend = ({ median }: { median: string | null }) =>
-  html`<${Key} kind="charge" /> charged, <${Key} kind="allowed" /> allowed by Medicare${median !== null && html`, <span class="median-key"></span> ${median}`}`;
+  html`<${Key} kind="charge" /> charge, <${Key} kind="allowed" /> allowed${median !== null && html`, <span class="median-key"></span> ${median}`}`;

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import * as d3 from "../../../shared/browser/d3.ts";
-import { change, money, times, whole } from "../../../shared/browser/format.ts";
+import { change, money, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Dataset, FacilityAnswer, FacilityRow, Standing } from "./answers.ts";
 import { Card, type FigureColumn, type Figures, figuresOf, sourceText } from "./card.ts";
@@ -14,7 +14,6 @@ import {
   ListDrawing,
   paysColumn,
   type Row,
-  ratioColumn,
   type Sorted,
   servicesColumn,
 } from "./list.ts";
@@ -38,7 +37,6 @@ const keys: Readonly<Record<string, (row: FacilityRow) => number | string>> = {
   nation: (row) => comparedWith(row, row.national),
   state: (row) => comparedWith(row, row.within_state),
   allowed: (row) => row.medicare_allowed,
-  markup: (row) => row.submitted_charge / row.medicare_allowed,
   services: (row) => row.services ?? 0,
 };
 
@@ -89,7 +87,7 @@ export function Standings({ answer, datasets, sorted, chosen, note }: StandingsP
       ...{ title: `vs. ${stateName(facility.state)}`, kind: "number", sort: "state", beside: "sorted" },
       hint: `The charge, compared with ${stateName(facility.state)}'s median charge`,
     },
-    ...[ratioColumn, servicesColumn],
+    servicesColumn,
   ];
   const amountsOf = (row: FacilityRow) => ({
     charged: row.submitted_charge,
@@ -108,7 +106,6 @@ export function Standings({ answer, datasets, sorted, chosen, note }: StandingsP
         ...[shareOf(allowed, source.data_year), allowed, charged].map(money),
         html`<${Beside} charged=${charged} standing=${national} where="the nation" />`,
         html`<${Beside} charged=${charged} standing=${within_state} where=${facility.state} />`,
-        times(charged / allowed),
         services === null ? "–" : whole(services),
       ],
       amounts,
@@ -116,8 +113,8 @@ export function Standings({ answer, datasets, sorted, chosen, note }: StandingsP
   };
   return html`<${Card}
     class="facilities standing"
-    title="What you pay, and what it charges"
-    about=${html`<${DotsLegend} median="the nation's median charge" />`}
+    title="What you pay and what it charges"
+    about=${html`<${DotsLegend} median="nation's median" />`}
     name=${`hospital-${source.data_version}-${facility.ccn}`}
     figures=${facilityFigures(rows, source.data_year)}
     isTable=${true}
@@ -137,7 +134,8 @@ function Beside({ charged, standing, where }: { charged: number; standing: Stand
   const { facilities, median_charge } = standing;
   if (facilities === 1) return html`<small class="quiet">no other in ${where}</small>`;
   return html`<span title=${standingText(standing, ` in ${where}`)}>${change(Math.round((charged / median_charge - 1) * 100))}</span>
-    <small class="quiet">median ${money(median_charge)}${isFew(standing) && ` (${facilities} hospitals)`}</small>`;
+    <small class="quiet">median ${money(median_charge)}</small>
+    ${isFew(standing) && html`<small class="quiet">of ${facilities} hospitals</small>`}`;
 }
 
 const standingColumns = (title: string, of: "national" | "within_state"): FigureColumn<FacilityRow>[] => [
