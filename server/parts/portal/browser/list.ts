@@ -111,7 +111,7 @@ function Dots({ x, charged, allowed, median }: Amounts & { x: Scale }) {
   const at = (amount: number) => `${x(amount)}%`;
   const dot = (kind: "charge" | "allowed", amount: number) =>
     html`<svg x=${at(amount)} y="9" overflow="visible"><${Shape} kind=${kind} x=${0} y=${0} size=${4.5} /></svg>`;
-  return html`<svg width="100%" height="18" aria-hidden="true">
+  return html`<svg width="100%" height="18" overflow="visible" aria-hidden="true">
     <line class="track" x1="0" x2="100%" y1="9" y2="9" />
     ${median !== null && html`<line class="median" x1=${at(median)} x2=${at(median)} y1="3" y2="15" />`}
     <line class="between" x1=${at(allowed)} x2=${at(charged)} y1="9" y2="9" />
@@ -123,7 +123,7 @@ function DotsAxis({ x }: { x: Scale }) {
   const [measured, width] = useWidth();
   const inPixels = x.copy().range([0, width]);
   const ticks = width === 0 ? [] : placedTicks(inPixels, width);
-  return html`<div ref=${measured}><svg width="100%" height="20" aria-hidden="true">
+  return html`<div ref=${measured}><svg width="100%" height="20" overflow="visible" aria-hidden="true">
     ${ticks.map(
       ({ tick, at }) => html`<g class="tick">
         <text x=${at} y="12" text-anchor="middle">${money(tick)}</text>
