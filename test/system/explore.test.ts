@@ -11,7 +11,7 @@ import type {
 } from "../../server/parts/portal/browser/answers.ts";
 import { plainOf } from "../../server/parts/portal/browser/procedures.ts";
 import { states } from "../../server/parts/portal/browser/states.ts";
-import { isPriced } from "../../server/parts/portal/browser/words.ts";
+import { isPriced, shareOf } from "../../server/parts/portal/browser/words.ts";
 import {
   accessibilityFaults,
   type GuardedPage,
@@ -186,7 +186,7 @@ test("without JavaScript, pages show a table and the same title and sentence as 
     await page.locator(drawn).first().waitFor({ state: "attached" });
     // The reason why no prices are found may be loaded after the pictures.
     for (const line of said.split("\n").filter((text) => text.trim() !== ""))
-      await page.locator("h1, .under", { hasText: line.trim() }).first().waitFor();
+      await page.locator("h1, .band, .under", { hasText: line.trim() }).first().waitFor();
     assert.equal(await page.title(), title);
     await closeAgain();
   }
@@ -675,14 +675,66 @@ test("a hospital with an unusually low allowed amount is marked", async () => {
   assert.deepEqual(await marked.locator("a").allInnerTexts(), [first.facility]);
 });
 
-test("on a narrow screen, sorting by a hidden column shows its values in the rows", async () => {
-  const { page } = await open("/?procedure=5072", { viewport: narrow });
-  const services = page.locator(".facilities td.services").first();
-  await services.waitFor({ state: "attached" });
-  assert.equal(await services.isVisible(), false);
-  await page.getByRole("button", { name: "Services" }).click();
-  await services.getByText(/^[\d,]+ services$/).waitFor();
+for (const [path, titles] of [
+  ["/?procedure=5072", ["Times allowed", "Services"]],
+  ["/facilities/000001", ["vs. nation", "vs. Alabama", "Services"]],
+] as const)
+  test(`on a narrow screen, each row of ${path} has all amounts and the column that the list is sorted by`, async () => {
+    const { page } = await open(path, { viewport: narrow });
+    const row = page.locator(".facilities tbody tr").first();
+    await row.waitFor();
+    for (const title of titles) {
+      await page.getByRole("button", { name: title }).click();
+      await page.locator("th[aria-sort]", { hasText: title }).waitFor();
+      const words = await row.locator(".word:visible").allInnerTexts();
+      assert.deepEqual(
+        words.filter((word) => word !== title),
+        ["You pay about", "Allowed", "Charge"],
+        title,
+      );
+      assert.ok(words.includes(title), title);
+      assert.match(await row.locator("td.beside").innerText(), /[\d–]|no other/);
+    }
+  });
+
+test("a list is sorted by what the patient pays, as the API sorts by the allowed amount", async () => {
+  const { page, asked } = await open("/?procedure=5072");
+  const head = page.getByRole("columnheader", { name: "You pay about" });
+  for (const order of ["desc", "asc"] as const) {
+    await head.getByRole("button").click();
+    const path = `/api/v1/healthcare/facilities?procedure=5072&sort=allowed${order === "desc" ? "&order=desc" : ""}&limit=50`;
+    const { data, source } = await answerOf<FacilitiesAnswer>(path);
+    const titled = `${order === "desc" ? "the most" : "the least"} to pay first`;
+    await page.getByRole("heading", { name: titled }).waitFor();
+    const sent = new URL(asked.findLast((one) => one.includes("sort=")) ?? "", server.api);
+    assert.deepEqual(
+      [sent.searchParams.get("sort"), sent.searchParams.get("order") ?? "asc"],
+      ["allowed", order],
+    );
+    assert.equal(await head.getAttribute("aria-sort"), order === "desc" ? "descending" : "ascending");
+    assert.equal(await page.locator("th[aria-sort]").count(), 1);
+    assert.deepEqual(
+      await page.locator(".facilities td.pays").allInnerTexts(),
+      data
+        .slice(0, 10)
+        .map(({ medicare_allowed }) => dollars(shareOf(medicare_allowed ?? 0, source.data_year))),
+    );
+  }
 });
+
+for (const [size, viewport] of Object.entries({ narrow, wide }))
+  test(`each row of a hospital's page says what the patient pays: ${size}`, async () => {
+    const { page } = await open("/facilities/000001?sort=pays", { viewport });
+    const { data, source } = await answerOf<FacilityAnswer>("/api/v1/healthcare/facilities/000001");
+    await page.locator(".standing td.pays").first().waitFor();
+    const word = viewport === narrow ? "You pay about " : "";
+    assert.deepEqual(
+      (await page.locator(".standing td.pays").allInnerTexts()).map((text) => text.replaceAll(/\s+/g, " ")),
+      data
+        .toSorted((a, b) => a.medicare_allowed - b.medicare_allowed)
+        .map(({ medicare_allowed }) => word + dollars(shareOf(medicare_allowed, source.data_year))),
+    );
+  });
 
 test("more hospitals load until all are listed, and clicking a row pins its hospital", async () => {
   const { page } = await open("/?procedure=5072");
@@ -693,7 +745,7 @@ test("more hospitals load until all are listed, and clicking a row pins its hosp
   await page.getByRole("button", { name: "Show 25 more" }).click();
   await page.getByText("These are all 60.").waitFor();
   assert.equal(await rows.count(), 60);
-  await rows.nth(59).locator("td.charged").click();
+  await rows.nth(59).locator("td.charge").click();
   await page.locator(".facilities tr.pinned").waitFor();
   assert.match(page.url(), /with=\d{6}/);
 });
@@ -881,13 +933,9 @@ test("related elements are aligned", async () => {
   assert.equal(heights.size, 1, `fields are ${[...heights].join(", ")} pixels high`);
   await page.setViewportSize(narrow);
   await page.goto("/facilities/000001");
-  await page.locator(".standing td.share small").first().waitFor();
-  const [percentage] = await boxesOf(".standing td.share span");
-  const [median] = await boxesOf(".standing td.share small");
-  assert.ok(
-    median.x > percentage.x && median.y < percentage.bottom,
-    "a percentage and its median are one line",
-  );
+  await page.locator(".standing td.pays .word").first().waitFor();
+  const amounts = await boxesOf(".standing tbody tr:first-child td:is(.pays, .allowed, .charge)");
+  assert.equal(new Set(amounts.map(({ y }) => y)).size, 1, "the amounts are one line");
 });
 
 test("all controls can be reached and used by keyboard alone", async () => {

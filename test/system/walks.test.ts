@@ -132,6 +132,79 @@ for (const [words, confirm, code] of [
     );
   });
 
+const phone = { viewport: narrow, bypassCSP: true };
+
+/** A hospital with many prices, and a ZIP code with several hospitals around it. */
+async function somewhere() {
+  const { data } = await answerOf<FacilitiesAnswer>("/facilities?procedure=5072&state=CA&limit=1");
+  return { ccn: data[0].ccn, zip: data[0].zip ?? assert.fail("a ZIP code") };
+}
+
+test("a phone's first screen has the warning in one line and the list's first amount", async () => {
+  const { ccn, zip } = await somewhere();
+  for (const path of [
+    "/?procedure=5072",
+    "/?procedure=5072&state=CA",
+    `/?procedure=5072&near=${zip}&within=50`,
+    `/facilities/${ccn}?procedure=5072`,
+  ]) {
+    const { page, close } = await openPage(browser, server.api, phone);
+    page.setDefaultTimeout(patienceMs);
+    await page.goto(path);
+    const boxOf = async (selector: string) =>
+      (await page.locator(selector).first().boundingBox()) ?? assert.fail(selector);
+    await page.locator(".facilities td.pays").first().waitFor();
+    const [band, pays] = [await boxOf(".band.sample"), await boxOf(".facilities td.pays")];
+    assert.ok(band.height < 40 && band.y < pays.y, `the warning is one line: ${JSON.stringify(band)}`);
+    assert.ok(pays.y + pays.height <= narrow.height, `${path}: ${pays.y + pays.height}`);
+    // The long texts stand below the list.
+    assert.equal(await page.locator(".sentence .further:visible").count(), 0);
+    assert.match(await page.locator(".facilities .narrow-only").innerText(), /usually pays a fifth/);
+    await close();
+  }
+});
+
+test("on a phone, each row of a list around a place has its amounts and the column that the list is sorted by", async () => {
+  const { zip } = await somewhere();
+  const { page, close } = await openPage(browser, server.api, phone);
+  page.setDefaultTimeout(patienceMs);
+  await page.goto(`/?procedure=5072&near=${zip}&within=100`);
+  for (const [title, beside] of [
+    ["Charge", "Miles"],
+    ["Services", "Services"],
+    ["Miles", "Miles"],
+  ]) {
+    await page.getByRole("columnheader", { name: title }).getByRole("button").click();
+    await page.locator("th[aria-sort]", { hasText: title }).waitFor();
+    const words = await page.locator(".facilities tbody tr").nth(1).locator(".word:visible").allInnerTexts();
+    assert.deepEqual(words.toSorted(), ["Allowed", "Charge", "You pay about", beside].toSorted());
+  }
+  await close();
+});
+
+test("paper shows the sentence, the list and its source, and nothing that can only be clicked", async () => {
+  const { ccn, zip } = await somewhere();
+  for (const [path, ...texts] of [
+    [`/?procedure=5072&near=${zip}&within=100&with=${ccn}`, "you pay about", "Source: ", " of "],
+    [`/facilities/${ccn}`, "It charges", "Source: ", "What you pay and what it charges"],
+    ["/data", "The data", "Cite it"],
+    ["/reference#prices", "API reference", "Parameters"],
+  ]) {
+    const { page, close } = await openPage(browser, server.api, phone);
+    page.setDefaultTimeout(patienceMs);
+    await page.goto(path);
+    await page.locator("tbody tr").first().waitFor();
+    await page.setViewportSize({ width: 720, height: 900 });
+    await page.emulateMedia({ media: "print" });
+    const clicked = "button:not(.sort), .sort span, input, select, form, nav, .actions, .chips";
+    assert.deepEqual(await page.locator(`:is(${clicked}):visible`).allInnerTexts(), [], path);
+    const shown = await page.locator("body").innerText();
+    for (const text of texts) assert.ok(shown.includes(text), `${text} is in ${shown}`);
+    assert.equal(await page.evaluate<number>("document.documentElement.scrollWidth"), 720, path);
+    await close();
+  }
+});
+
 test("a journalist saves a picture of the ten dearest hospitals with its source", async () => {
   await walk("journalist-list", async (page, act) => {
     await act(field(page, "Procedure", "hip replacement"));

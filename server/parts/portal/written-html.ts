@@ -68,7 +68,7 @@ export const noteOf = (source: { caveat: string }) => {
   const warning = warningOf(source.caveat);
   return warning === null
     ? ""
-    : `<div class="band sample"><b>${warning.title}</b> ${escapeHtml(warning.text)}</div>`;
+    : `<div class="band sample"><b>${warning.title}</b> ${escapeHtml(warning.text)} <span class="further">${escapeHtml(warning.further)}</span></div>`;
 };
 
 export const htmlOf = (words: readonly Word[]) =>

@@ -105,7 +105,7 @@ function writePrices(path: string, parameters: URLSearchParams, ask: Ask) {
     return `<p class="under"><b class="letter">${letter}</b> ${link}${htmlOf(clause)}</p>`;
   });
   const ownText = own.flatMap(({ name, clause }) => (name === null ? [] : [name + textOf(clause)]));
-  const under = `${ownHtml.join("")}<p class="under">${escapeHtml(paid)}</p><p class="under quiet">${escapeHtml(comparison)}</p>`;
+  const under = `${ownHtml.join("")}<p class="under further">${escapeHtml(paid)}</p><p class="under further quiet">${escapeHtml(comparison)}</p>`;
   const { data_year, data_version } = unlessFailed(view.scope)?.source ?? { data_year: 0, data_version: "" };
   const isNear = choice.near !== null;
   const rowOf = ({ ccn, facility, city, state, distance, submitted_charge, medicare_allowed }: Priced) => [
@@ -126,9 +126,8 @@ function writePrices(path: string, parameters: URLSearchParams, ask: Ask) {
     controls,
     title: words.title,
     description: [textOf(main), ...ownText, words.version?.text, caveatOf(source)].filter(Boolean).join(" "),
-    sentence: `<h1>${htmlOf(main)}</h1>${path.startsWith("/embed") ? "" : under + versionHtml(path, parameters, words)}`,
+    sentence: `<h1>${htmlOf(main)}</h1>${noteOf(source)}${path.startsWith("/embed") ? "" : under + versionHtml(path, parameters, words)}`,
     tables: [
-      noteOf(source),
       formOf(path),
       tableOf(
         `${rows.length < facilities ? "The first" : "All"} hospitals of the list, ${orderText(choice)}, data version ${data_version}`,
@@ -176,8 +175,8 @@ function writeNothing(
   return {
     title: words.title || title,
     description: [`${title}.`, why, before].filter(Boolean).join(" "),
-    sentence: `<h1>${escapeHtml(title)}.</h1>${under(`${escapeHtml(why)} ${links.join(" · ")}`)}${before ? under(escapeHtml(before)) : ""}${list.join("")}${versionHtml(path, parameters, words)}`,
-    tables: [noteOf(source), formOf(path)],
+    sentence: `<h1>${escapeHtml(title)}.</h1>${noteOf(source)}${under(`${escapeHtml(why)} ${links.join(" · ")}`)}${before ? under(escapeHtml(before)) : ""}${list.join("")}${versionHtml(path, parameters, words)}`,
+    tables: [formOf(path)],
   };
 }
 
@@ -191,18 +190,17 @@ function writeHospital(path: string, parameters: URLSearchParams, ask: Ask) {
     return { title: "Nothing was found", description: why, sentence, tables: [], isHospital: true };
   }
   const { facility, data, source } = view.answer;
-  const text = hospitalText(view.answer, procedure);
+  const { own, further } = hospitalText(view.answer, procedure);
   const explore = (code: string) =>
     `/?${new URLSearchParams({ ...(year !== null && { year }), procedure: code, with: facility.ccn })}`;
   return {
     title: facility.facility,
-    description: [`${addressText(view.answer)}. ${text}`, caveatOf(source)].filter(Boolean).join(" "),
-    sentence: `<div><h1>${escapeHtml(facility.facility)}</h1><p class="under quiet">${escapeHtml(addressText(view.answer))}</p><p class="under">${escapeHtml(text)}</p></div>`,
+    description: [`${addressText(view.answer)}.`, own, further, caveatOf(source)].filter(Boolean).join(" "),
+    sentence: `<div><h1>${escapeHtml(facility.facility)}</h1><p class="under quiet">${escapeHtml(addressText(view.answer))}</p>${noteOf(source)}<p class="under">${escapeHtml(own)}</p><p class="under further">${escapeHtml(further)}</p></div>`,
     tables: [
-      noteOf(source),
       tableOf(
         `What it charges, ${source.data_year}`,
-        ["Procedure", "Charge", "Nation's median", "Medicare allows"],
+        ["Procedure", "You pay about", "Medicare allows", "Charge", "Nation's median"],
         data
           .toSorted((a, b) => Number(b.code === procedure) - Number(a.code === procedure))
           .map((row) => [
@@ -211,9 +209,10 @@ function writeHospital(path: string, parameters: URLSearchParams, ask: Ask) {
               text: titleOf(row),
               more: row.code === procedure ? "what you came from" : "",
             },
+            money(shareOf(row.medicare_allowed, source.data_year)),
+            money(row.medicare_allowed),
             money(row.submitted_charge),
             money(row.national.median_charge),
-            money(row.medicare_allowed),
           ]),
       ),
     ],

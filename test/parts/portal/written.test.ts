@@ -461,8 +461,8 @@ for (const [kind, caveat, title] of [
     const summary = { facilities: 1, min_charge: 2, median_charge: 2, max_charge: 2, median_allowed: 1 };
     const prices = { procedure: { code: "5072", name: "Level 2" }, summary, source };
     const read = (path: string) => (path.endsWith("/facilities") ? { ...prices, data: [] } : prices);
-    const { noscript } = write("/", new URLSearchParams({ procedure: "5072" }), read);
-    const [, band] = /^<noscript><div class="band[^>]*><b>([^<]*)\./.exec(noscript) ?? [];
+    const { sentence } = write("/", new URLSearchParams({ procedure: "5072" }), read);
+    const [, band] = /<\/h1><div class="band[^>]*><b>([^<]*)\./.exec(sentence) ?? [];
     assert.equal(band, title);
   });
 
@@ -470,8 +470,8 @@ test("a hospital is compared only on procedure groups that other hospitals also 
   const answer = await answerOf<FacilityAnswer>("/healthcare/facilities/000001");
   const [row] = answer.data;
   const alone = { ...row, national: { ...row.national, facilities: 1 } };
-  const text = hospitalText({ ...answer, data: [alone, row] }, null);
-  assert.match(text, / for one procedure that other hospitals have a price for/);
+  const { further } = hospitalText({ ...answer, data: [alone, row] }, null);
+  assert.match(further, / for one procedure that other hospitals have a price for/);
 });
 
 test("the page of a hospital without any price says so, and has no table", () => {

@@ -6,6 +6,7 @@ import {
   type ProcedureAnswer,
   pathOf,
   type SearchAnswer,
+  type Standing,
   unlessFailed,
 } from "./answers.ts";
 import { farthest } from "./choice.ts";
@@ -92,4 +93,13 @@ export function nearestOf(procedure: string, near: string, year: string | null, 
   const parameters = { procedure, near, within: farthest, sort: "distance", limit: 1 };
   const found = unlessFailed(ask<[FacilitiesAnswer]>(pathOf("/healthcare/facilities", parameters, year))[0]);
   return found?.data.find(isPriced) ?? null;
+}
+
+/** Returns the rank of a hospital's charge among hospitals around a place. */
+export function rankAmong(
+  cheapestFirst: readonly Priced[],
+  { submitted_charge: own }: Priced,
+): Pick<Standing, "rank" | "facilities"> {
+  const cheaper = cheapestFirst.filter(({ submitted_charge }) => submitted_charge < own).length;
+  return { rank: cheaper + 1, facilities: cheapestFirst.length };
 }

@@ -80,7 +80,7 @@ export function Card(props: CardProps) {
       ...{ sentence, source: below.filter(Boolean).join(" ") },
     };
     const host = document.createElement("div");
-    host.className = "for-saving";
+    host.className = "for-saving unseen";
     section.current.append(host);
     render(props.drawing?.() ?? null, host);
     const picture = pictureOf(section.current, format, caption).finally(() => host.remove());

@@ -15,8 +15,9 @@ export const farthest = 500;
 
 type SortKey = (row: Priced) => number | string;
 
-/** The values by which the API sorts, by the name of the order. */
+/** The values by which the API sorts, by the name of the order. The API has no order of its own for `pays`. */
 export const sortKeys: Readonly<Record<string, SortKey>> = {
+  pays: ({ medicare_allowed }) => medicare_allowed,
   name: ({ facility }) => facility,
   charge: ({ submitted_charge }) => submitted_charge,
   allowed: ({ medicare_allowed }) => medicare_allowed,

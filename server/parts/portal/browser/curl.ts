@@ -33,7 +33,7 @@ const fileOf = (path: string) => new URL(path, location.origin).pathname.split("
 
 export function Request({ path }: { path: string }) {
   const [language, setLanguage] = useState("curl");
-  return html`<p class="languages" role="group" aria-label="Language">${Object.keys(requests).map(
+  return html`<p class="actions" role="group" aria-label="Language">${Object.keys(requests).map(
     (each) =>
       html`<button type="button" class="plain" aria-pressed=${each === language} onClick=${() => setLanguage(each)}>${each}</button>`,
   )}</p><${Command} text=${requests[language](path)} />`;

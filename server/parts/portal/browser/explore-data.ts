@@ -12,11 +12,10 @@ import {
   type ProceduresAnswer,
   pathOf,
   type SearchAnswer,
-  type Standing,
   type TrendsAnswer,
   unlessFailed,
 } from "./answers.ts";
-import { aroundScope, maxPageRows, nearestOf, noPrice, placeMeant, type Scope } from "./around.ts";
+import { aroundScope, maxPageRows, nearestOf, noPrice, placeMeant, rankAmong, type Scope } from "./around.ts";
 import { type Choice, comparing, defaultProcedure, placeOf, sortKeys } from "./choice.ts";
 import { surelyMeant } from "./nothing.ts";
 import { entryOf, isPriced, type Standings } from "./words.ts";
@@ -76,7 +75,12 @@ function pathsOf(code: string, choice: Choice): View["paths"] {
   const { state, near, year, sort, order, versions } = choice;
   const segment = `/healthcare/procedures/${encodeURIComponent(code)}`;
   const place = { procedure: code, ...placeOf(choice) };
-  const sorted = { sort, ...(order === "desc" && { order }), limit: mostDots };
+  // What a patient pays grows with the allowed amount.
+  const sorted = {
+    sort: sort === "pays" ? "allowed" : sort,
+    ...(order === "desc" && { order }),
+    limit: mostDots,
+  };
   // Around a ZIP code, all rows come at once, priced or not, and are sorted here.
   const around = { status: "all", sort: "distance", limit: maxPageRows };
   const list = pathOf("/healthcare/facilities", { ...place, ...(near === null ? sorted : around) }, year);
@@ -229,14 +233,6 @@ function pinnedOf({ pinned, year }: Choice, procedure: string, around: Priced[] 
       standings: there && around ? { around: rankAmong(around, there) } : (entry ?? {}),
     };
   });
-}
-
-function rankAmong(
-  cheapestFirst: readonly Priced[],
-  { submitted_charge: own }: Priced,
-): Pick<Standing, "rank" | "facilities"> {
-  const cheaper = cheapestFirst.filter(({ submitted_charge }) => submitted_charge < own).length;
-  return { rank: cheaper + 1, facilities: cheapestFirst.length };
 }
 
 function unpricedOf(choice: Choice, procedure: string, ask: Ask): FacilitiesAnswer | null {

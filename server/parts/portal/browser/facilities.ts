@@ -8,17 +8,34 @@ import { Card, priceFigures, save, sourceText } from "./card.ts";
 import { maxPinned, maxShown } from "./choice.ts";
 import type { View } from "./explore-data.ts";
 import { wordsOf } from "./explore-words.ts";
-import { type Column, DotsLegend, type DrawnRow, List, type Row, ratioColumn, TableDrawing } from "./list.ts";
+import {
+  allowedColumn,
+  type Column,
+  chargeColumn,
+  DotsLegend,
+  type DrawnRow,
+  headsOf,
+  List,
+  paysColumn,
+  type Row,
+  ratioColumn,
+  servicesColumn,
+  TableDrawing,
+} from "./list.ts";
 import { inYear, pin, settle } from "./location.ts";
-import { dollarScale, type Kind, Letter } from "./picture.ts";
+import { dollarScale, Letter } from "./picture.ts";
 import { linksOf } from "./pictures.ts";
-import { hospitals, isPriced, leastForQuartiles, milesText, orderText, placeText, shareOf } from "./words.ts";
+import { hospitals, isPriced, leastForQuartiles, milesText, orderText, shareOf } from "./words.ts";
 
 /** Lists hospitals, with what a patient pays, and the amounts as dots on one scale. The heads choose the order. */
 
 /** How many more rows a click shows. */
 const step = 25;
 const unusualFactor = 4;
+
+const milesColumn: Column = {
+  ...{ title: "Miles", kind: "number quiet", sort: "distance", beside: "usually" },
+};
 
 interface Listed {
   letter: string;
@@ -28,6 +45,7 @@ interface Listed {
 export function Facilities({ view, scope }: { view: View; scope: Scope }) {
   const { choice, code, paths, pinned, list, datasets } = view;
   const { summary, allowed, source } = scope;
+  const words = wordsOf(view);
   /** If the button for more rows is gone, the focus moves to the end of the list. */
   const end = useRef<HTMLElement>(null);
   const isMore = useRef(false);
@@ -62,23 +80,11 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
   const saveAll = async () => save(`${name}-all.csv`, await getFile(paths.export));
   const columns: Column[] = [
     { title: "Hospital", kind: "name", sort: "name" },
-    ...(isNear ? [{ title: "Miles", kind: "number miles", sort: "distance", after: " mi" }] : []),
-    {
-      ...{ title: "You pay about", kind: "number pays" },
-      hint: "A fifth of what Medicare allows, at most the year's deductible of a hospital stay",
-      before: html`you pay about<br />`,
-    },
-    { title: "Allowed", kind: "number allow", sort: "allowed", before: "allowed " },
-    { title: "Charge", kind: "number charged", sort: "charge", before: "charge " },
+    ...(isNear ? [milesColumn] : []),
+    ...[paysColumn, allowedColumn, chargeColumn],
     ...(isNear ? [] : [ratioColumn]),
-    { title: "Services", kind: "number services", sort: "services", after: " services" },
+    servicesColumn,
   ];
-  const marks: Readonly<Record<string, Kind>> = { allowed: "allowed", charge: "charge" };
-  const heads = columns.slice(1).map(({ title, kind, sort = "" }) => ({
-    name: title,
-    mark: marks[sort],
-    isStrong: kind.includes("pays"),
-  }));
   /** A row's texts and amounts, for the screen and for a saved file. The letter is empty unless the hospital is compared. */
   const drawnOf = ({ letter, entry }: Listed): Required<Omit<DrawnRow, "mark" | "isStrong">> => {
     const { facility, city, state, zip, distance, services } = entry;
@@ -127,11 +133,11 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
     class="facilities"
     anchor="hospitals"
     title=${title}
-    subject=${wordsOf(view).title}
+    subject=${words.title}
     sentence=${`${rows.length < count ? `The first ${rows.length} of ${hospitals(count)}. ` : ""}With Medicare you pay about a fifth of what is allowed${limit}.${median === null ? "" : " The upright line is the median charge."}`}
-    drawing=${() => html`<${TableDrawing} heads=${heads} rows=${shown.map(drawnOf)} x=${x} />`}
+    drawing=${() => html`<${TableDrawing} heads=${headsOf(columns.slice(1))} rows=${shown.map(drawnOf)} x=${x} />`}
     source=${sourceText([source.data_version], datasets)}
-    about=${html`<${DotsLegend} median=${median === null ? null : ["median charge", placeText(choice)].filter(Boolean).join(" ")} />`}
+    about=${html`<${DotsLegend} median=${median === null ? null : "median charge"} />`}
     name=${name}
     figures=${
       count === 0
@@ -160,5 +166,6 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
           : html`<span class="quiet" ref=${end} tabindex="-1">${remaining > 0 ? `${whole(rows.length)} of ${whole(count)}; the saved file has all.` : count === 1 ? "That is the only one." : `These are all ${whole(count)}.`}</span>`
       }
     </p>
+    <p class="about narrow-only">${words.found?.paid} <span class="quiet">${words.found?.comparison}</span></p>
   <//>`;
 }

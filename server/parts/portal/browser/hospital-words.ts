@@ -68,9 +68,15 @@ export function hospitalViewOf(
   };
 }
 
-/** @param code code of the chosen procedure, whose charge comes first; null if none is chosen */
-export function hospitalText({ data, facility, source }: FacilityAnswer, code: string | null): string {
-  if (data.length === 0) return withoutAnyPrice;
+/**
+ * @param code code of the chosen procedure; null if none is chosen
+ * @returns what is said about the chosen procedure or about a lack of prices, and about all procedures; may be empty
+ */
+export function hospitalText(
+  { data, facility, source }: FacilityAnswer,
+  code: string | null,
+): Record<"own" | "further", string> {
+  if (data.length === 0) return { own: withoutAnyPrice, further: "" };
   const chosen = data.find((row) => row.code === code);
   const plain = code === null ? undefined : plainOf(code);
   const compared = data.filter(({ national }) => national.facilities > 1);
@@ -91,13 +97,14 @@ export function hospitalText({ data, facility, source }: FacilityAnswer, code: s
         `${inState.length > 0 ? `, and ${charges(`the median in ${stateInSentence(facility.state)}`, aboveState, inState.length)}${others(inState, " there")}` : ""}.`;
   const paid = chosen ? paidByPatients(chosen.medicare_allowed, chosen.medicare_payment) : "";
   const own = chosen
-    ? `For ${nameOf(chosen)} it charges ${money(chosen.submitted_charge)}: ${standingText(chosen.national, " in the nation")}. Medicare allows it ${money(chosen.medicare_allowed)}${paid}. `
+    ? `For ${nameOf(chosen)} it charges ${money(chosen.submitted_charge)}: ${standingText(chosen.national, " in the nation")}. Medicare allows it ${money(chosen.medicare_allowed)}${paid}.`
     : plain
-      ? `It has no price for ${plain.name}: it doesn't do it, or for too few Medicare patients. `
+      ? `It has no price for ${plain.name}: it doesn't do it, or for too few Medicare patients.`
       : "";
   const ratio = medianOf(data.map((row) => row.submitted_charge / row.medicare_allowed));
   const subject = data.length === 1 ? "It" : "Typically it";
-  return `${own}${nation} ${subject} charges ${times(ratio).replace("×", " times")} what Medicare allows. ${whatIsPaid(source.data_year, paid === "" ? chosen?.medicare_allowed : undefined)}`;
+  const further = `${nation} ${subject} charges ${times(ratio).replace("×", " times")} what Medicare allows. ${whatIsPaid(source.data_year, paid === "" ? chosen?.medicare_allowed : undefined)}`;
+  return { own, further };
 }
 
 function medianOf(numbers: number[]): number {

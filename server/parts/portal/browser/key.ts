@@ -26,11 +26,11 @@ export function NewKey({ value }: { value: string }) {
   return html`<div class="new-key">
     <p><b>This key is shown only once.</b> Copy it to a safe place: whoever has it can use your account.</p>
     <${Command} text=${value} label="Your new key" />
-    <label class="check"><input
+    <p><label><input
       type="checkbox"
       checked=${kept === value}
       onChange=${(event: Event & { currentTarget: HTMLInputElement }) => keepKey(event.currentTarget.checked ? value : before === value ? null : before)}
-    /> Keep it in this browser${!isFirst && before !== value && `, in place of …${before.slice(-4)}`} <span class="quiet">(not on a shared computer)</span></label>
+    /> Keep it in this browser${!isFirst && before !== value && `, in place of …${before.slice(-4)}`} <span class="quiet">(not on a shared computer)</span></label></p>
     <p class="quiet">Try it with the three procedures whose charges differ most.</p>
     <${Command} text=${curlOf(`${base}/healthcare/procedures?sort=spread&limit=3`, value)} />
   </div>`;

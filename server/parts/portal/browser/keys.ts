@@ -146,7 +146,7 @@ function Row({ row, isOnly, show, say, changed, leave }: RowProps) {
     >${name}</button>`;
   return html`<li class=${row.state}>
     <code>…${last4}</code>${label !== null && html` <span>${label}</span>`}
-    <span class="works">${stateWords(row)}${isThis && html` <span class="badge">this browser's</span>`}</span>
+    <span class="works">${stateWords(row)}${isThis && html` <span class="chip">this browser's</span>`}</span>
     <span class="made quiet">made ${timeOf(row.created)}</span>
     <span class="actions">${row.state === "active" && html`${toggle("rotate")} ${toggle("revoke")}`}</span>
     ${

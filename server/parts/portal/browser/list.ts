@@ -11,18 +11,26 @@ import { linesOf, widthOf } from "./save-picture.ts";
 export interface Column {
   title: string;
   kind: string;
-  /** The order's name in the address; undefined if the list can't be sorted by the column. */
-  sort?: string;
+  /** The order's name in the address. */
+  sort: string;
   hint?: string;
-  /** Words before and after a cell on a narrow screen, where no head stands above it. */
-  before?: ComponentChildren;
-  after?: string;
+  /** On a phone, a row has all amounts, and one other column beside the name: the sorted one, or else the usual one. */
+  beside?: "usually" | "sorted";
 }
 
+export const paysColumn: Column = {
+  ...{ title: "You pay about", kind: "number pays", sort: "pays" },
+  hint: "A fifth of what Medicare allows, at most the year's deductible of a hospital stay",
+};
+export const allowedColumn: Column = { title: "Allowed", kind: "number allowed", sort: "allowed" };
+export const chargeColumn: Column = { title: "Charge", kind: "number charge", sort: "charge" };
 export const ratioColumn: Column = {
-  ...{ title: "Times allowed", kind: "number ratio", sort: "markup" },
+  ...{ title: "Times allowed", kind: "number quiet", sort: "markup", beside: "sorted" },
   hint: "The charge, divided by what Medicare allows",
-  after: " allowed",
+};
+export const servicesColumn: Column = {
+  ...{ title: "Services", kind: "number quiet services", sort: "services", beside: "sorted" },
+  hint: "How often the hospital did it for Medicare patients in the year",
 };
 
 export interface Row {
@@ -56,6 +64,10 @@ interface ListProps {
 
 /** The elements have ARIA roles, because `display: grid` removes a table's native roles. */
 export function List({ label, columns, rows, sorted, x }: ListProps) {
+  const others = columns.filter(({ beside }) => beside !== undefined);
+  const beside =
+    others.find(({ sort }) => sort === sorted.sort) ?? others.find(({ beside }) => beside === "usually");
+  const placeOf = (column: Column) => (column === beside ? "beside" : column.beside ? "wide-only" : "");
   return html`<div class="list">
     <table role="table" aria-label=${label}>
       <thead role="rowgroup"><tr role="row">
@@ -71,7 +83,10 @@ export function List({ label, columns, rows, sorted, x }: ListProps) {
             amounts,
             onClick,
           }) => html`<tr key=${key} role="row" class=${kind} onClick=${onClick}>
-            ${cells.map((cell, i) => html`<${Cell} column=${columns[i]} cell=${cell} />`)}
+            ${cells.map(
+              (cell, i) => html`<td role="cell" class=${`${columns[i].kind} ${placeOf(columns[i])}`}>
+              ${i > 0 && html`<small class="word">${columns[i].title}</small> `}${cell}</td>`,
+            )}
             <td role="cell" class="dots"><${Dots} x=${x} ...${amounts} /></td>
           </tr>`,
         )}
@@ -80,27 +95,17 @@ export function List({ label, columns, rows, sorted, x }: ListProps) {
   </div>`;
 }
 
-/** A unit stands only after a number. */
-function Cell({ column: { kind, before, after }, cell }: { column: Column; cell: ComponentChildren }) {
-  const hasUnit = after !== undefined && typeof cell === "string" && /\d/.test(cell);
-  return html`<td role="cell" class=${kind}>${before && html`<span class="narrow-only">${before}</span>`}${cell}${hasUnit && html`<span class="narrow-only">${after}</span>`}</td>`;
-}
-
 /** Sorts names and distances in ascending order at a first click, other columns in descending order. */
 function Head({ column: { kind, title, sort, hint }, sorted }: { column: Column; sorted: Sorted }) {
   const isSorted = sorted.sort === sort;
   const isAscending = isSorted && sorted.order === "asc";
-  const first = ["name", "distance"].includes(sort ?? "") ? null : "desc";
+  const first = ["name", "distance"].includes(sort) ? null : "desc";
   const order = isSorted ? (isAscending ? "desc" : null) : first;
   const direction = isAscending ? "ascending" : "descending";
   return html`<th role="columnheader" scope="col" class=${kind} title=${hint} aria-sort=${isSorted ? direction : undefined}>
-    ${
-      sort === undefined
-        ? title
-        : html`<button type="button" class="sort" onClick=${() => choose({ sort, order })}>
-            ${title}<span aria-hidden="true">${isSorted ? (isAscending ? " ▴" : " ▾") : ""}</span>
-          </button>`
-    }
+    <button type="button" class="plain sort" onClick=${() => choose({ sort, order })}>
+      ${title}<span aria-hidden="true">${isSorted ? (isAscending ? " ▴" : " ▾") : ""}</span>
+    </button>
   </th>`;
 }
 
@@ -108,7 +113,7 @@ function Dots({ x, charged, allowed, median }: Amounts & { x: Scale }) {
   const at = (amount: number) => `${x(amount)}%`;
   const dot = (kind: "charge" | "allowed", amount: number) =>
     html`<svg x=${at(amount)} y="9" overflow="visible"><${Shape} kind=${kind} x=${0} y=${0} size=${4.5} /></svg>`;
-  return html`<svg width="100%" height="18" aria-hidden="true">
+  return html`<svg width="100%" height="18" overflow="visible" aria-hidden="true">
     <line class="track" x1="0" x2="100%" y1="9" y2="9" />
     ${median !== null && html`<line class="median" x1=${at(median)} x2=${at(median)} y1="3" y2="15" />`}
     <line class="between" x1=${at(allowed)} x2=${at(charged)} y1="9" y2="9" />
@@ -120,7 +125,7 @@ function DotsAxis({ x }: { x: Scale }) {
   const [measured, width] = useWidth();
   const inPixels = x.copy().range([0, width]);
   const ticks = width === 0 ? [] : placedTicks(inPixels, width);
-  return html`<div ref=${measured}><svg width="100%" height="20" aria-hidden="true">
+  return html`<div ref=${measured}><svg width="100%" height="20" overflow="visible" aria-hidden="true">
     ${ticks.map(
       ({ tick, at }) => html`<g class="tick">
         <text x=${at} y="12" text-anchor="middle">${money(tick)}</text>
@@ -157,6 +162,12 @@ interface DrawingProps {
   /** A scale from dollars to percent of the width, if the rows have amounts. */
   x?: Scale;
 }
+
+const marks: Readonly<Record<string, Kind>> = { allowed: "allowed", charge: "charge" };
+
+/** The heads of columns for a saved file. */
+export const headsOf = (columns: readonly Column[]): Drawn[] =>
+  columns.map(({ title, sort }) => ({ name: title, mark: marks[sort], isStrong: sort === paysColumn.sort }));
 
 /** Draws a table for a saved file: each row with its name and its texts, and with its amounts as dots. No text is cut. */
 export function TableDrawing({ heads, rows, x }: DrawingProps) {
@@ -223,4 +234,4 @@ const DrawnDots = ({ charged, allowed, median, x, y }: Amounts & { x: Scale; y: 
 
 /** @param median the place whose median is drawn as a line; null without a line */
 export const DotsLegend = ({ median }: { median: string | null }) =>
-  html`<${Key} kind="charge" /> charged, <${Key} kind="allowed" /> allowed by Medicare${median !== null && html`, <span class="median-key"></span> ${median}`}`;
+  html`<${Key} kind="charge" /> charge, <${Key} kind="allowed" /> allowed${median !== null && html`, <span class="median-key"></span> ${median}`}`;

@@ -106,5 +106,8 @@ const signupOffer = (text: string, more: string) =>
 /** Shows a warning if the numbers are invented, or are only a part of what CMS published. */
 export function WarningBand({ caveat }: { caveat: string | undefined }) {
   const warning = caveat === undefined ? null : warningOf(caveat);
-  return warning && html`<div class="band sample" role="note"><b>${warning.title}</b> ${warning.text}</div>`;
+  return (
+    warning &&
+    html`<div class="band sample" role="note"><b>${warning.title}</b> ${warning.text} <span class="further">${warning.further}</span></div>`
+  );
 }

@@ -149,7 +149,7 @@ export function Key({ kind }: { kind: Kind }) {
 }
 
 export function Letter({ letter }: { letter: string }) {
-  return html`<span class="letter"><svg class="key" width="13" height="13" aria-hidden="true"><${PinShape} letter=${letter} x=${6.5} y=${7} /></svg>${letter}</span>`;
+  return html`<b class="letter"><svg class="key" width="13" height="13" aria-hidden="true"><${PinShape} letter=${letter} x=${6.5} y=${7} /></svg>${letter}</b>`;
 }
 
 interface ChipProps {

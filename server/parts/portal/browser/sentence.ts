@@ -1,11 +1,13 @@
+import type { ComponentChild } from "preact";
 import { counted, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import { Failure } from "./answers.ts";
 import type { Scope } from "./around.ts";
 import { nowhere, radiusesInMiles } from "./choice.ts";
 import { Command, curlOf } from "./curl.ts";
-import type { View } from "./explore-data.ts";
+import { knownOf, type View } from "./explore-data.ts";
 import type { ExploreWords } from "./explore-words.ts";
+import { WarningBand } from "./load.ts";
 import { choose, inYear, pin, withParameters } from "./location.ts";
 import { seeTitle } from "./nothing.ts";
 import { Chip } from "./picture.ts";
@@ -13,34 +15,43 @@ import { isSynthetic, placeTitle, type Word } from "./words.ts";
 
 /** Shows the text around the pictures: the sentence, the choices, and notes on how to read the pictures. */
 
-export function Sentence({ words, code }: { words: ExploreWords; code: string }) {
+export function Sentence({ words, view }: { words: ExploreWords; view: View }) {
   const { version } = words;
+  /** The caveat of the numbers shown or, without numbers, of the newest data. */
+  const caveat = knownOf(view)?.source.caveat ?? view.datasets[0]?.caveat;
   const newest =
     version?.link && html`<a href=${withParameters({ year: null, versions: null })}>${version.link}</a>`;
-  return html`<${Prices} words=${words} code=${code} />
+  return html`<${Prices} words=${words} code=${view.code} band=${html`<${WarningBand} caveat=${caveat} />`} />
     ${version && html`<p class="under">${version.text} ${newest}</p>`}`;
 }
 
-function Prices({ words: { found, nothing }, code }: { words: ExploreWords; code: string }) {
+interface PricesProps {
+  words: ExploreWords;
+  code: string;
+  /** The warning, which stands below the heading. */
+  band: ComponentChild;
+}
+
+function Prices({ words: { found, nothing }, code, band }: PricesProps) {
   if (found === null) {
     const links = (nothing?.ways ?? []).map(
       ({ text, changes }) =>
         html`<a href=${changes === null ? inYear("/") : withParameters(changes)}>${text}</a>`,
     );
     const { title, why, see, before = "", matches = [] } = nothing ?? {};
-    return html`<h1>${title}.</h1>
+    return html`<h1>${title}.</h1>${band}
       <p class="under">${why} ${see && html`<a href=${see}>${seeTitle(see)}</a>`} ${links.map((link, i) => html`${(i > 0 || see) && " · "}${link}`)}</p>
       ${before && html`<p class="under">${before}</p>`}
       ${matches.map(({ text, detail, changes }) => html`<p class="under"><a href=${withParameters(changes ?? {})}>${text}</a> <small class="quiet">${detail}</small></p>`)}`;
   }
   const { main, own, paid, comparison } = found;
-  return html`<h1>${main.map(shown)}</h1>
+  return html`<h1>${main.map(shown)}</h1>${band}
     ${own.map(
       ({ letter, ccn, name, clause }) => html`<p class="under"><b class="letter">${letter}</b>${" "}
         ${name !== null && html`<a href=${inYear(`/facilities/${ccn}`, { procedure: code })}>${name}</a>`}${clause.map(shown)}</p>`,
     )}
-    <p class="under">${paid}</p>
-    <p class="under quiet">${comparison}</p>`;
+    <p class="under further">${paid}</p>
+    <p class="under further quiet">${comparison}</p>`;
 }
 
 const shown = (word: Word) =>

@@ -1,16 +1,28 @@
 import { useState } from "preact/hooks";
 import * as d3 from "../../../shared/browser/d3.ts";
-import { change, money, times, whole } from "../../../shared/browser/format.ts";
+import { change, money, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
-import type { FacilityAnswer, FacilityRow, Standing } from "./answers.ts";
-import { Card, type FigureColumn, type Figures, figuresOf } from "./card.ts";
+import type { Dataset, FacilityAnswer, FacilityRow, Standing } from "./answers.ts";
+import { Card, type FigureColumn, type Figures, figuresOf, sourceText } from "./card.ts";
 import { Field } from "./form.ts";
-import { type Column, DotsLegend, List, type Row, ratioColumn, type Sorted } from "./list.ts";
+import {
+  allowedColumn,
+  type Column,
+  chargeColumn,
+  DotsLegend,
+  headsOf,
+  List,
+  paysColumn,
+  type Row,
+  type Sorted,
+  servicesColumn,
+  TableDrawing,
+} from "./list.ts";
 import { inYear } from "./location.ts";
 import { dollarScale } from "./picture.ts";
 import { plainOf, titleOf } from "./procedures.ts";
 import { stateName } from "./states.ts";
-import { leastForQuartiles, standingText } from "./words.ts";
+import { isFew, shareOf, standingText } from "./words.ts";
 
 /** Lists a hospital's procedures, and compares its charges with the medians of nation and state. */
 
@@ -21,11 +33,11 @@ const comparedWith = (row: FacilityRow, { facilities, median_charge }: Standing)
 /** Functions by the name of a sort order. They return the value by which a row is sorted. */
 const keys: Readonly<Record<string, (row: FacilityRow) => number | string>> = {
   name: titleOf,
+  pays: (row) => row.medicare_allowed,
   charge: (row) => row.submitted_charge,
   nation: (row) => comparedWith(row, row.national),
   state: (row) => comparedWith(row, row.within_state),
   allowed: (row) => row.medicare_allowed,
-  markup: (row) => row.submitted_charge / row.medicare_allowed,
   services: (row) => row.services ?? 0,
 };
 
@@ -38,15 +50,18 @@ export function sortedBy(parameters: URLSearchParams): Sorted {
 
 interface StandingsProps {
   answer: FacilityAnswer;
+  datasets: readonly Dataset[];
   sorted: Sorted;
   /** Code of the chosen procedure, whose row comes first; null if no procedure is chosen. */
   chosen: string | null;
+  /** Text below the list on a narrow screen. */
+  note: string;
 }
 
 /** A longer list has a field to filter it by words. */
 const shortList = 10;
 
-export function Standings({ answer, sorted, chosen }: StandingsProps) {
+export function Standings({ answer, datasets, sorted, chosen, note }: StandingsProps) {
   const [words, setWords] = useState("");
   const { facility, data, source } = answer;
   const ascending = d3.sort(data, keys[sorted.sort]);
@@ -62,60 +77,62 @@ export function Standings({ answer, sorted, chosen }: StandingsProps) {
     0,
     100,
   );
+  const amountColumns = [paysColumn, allowedColumn, chargeColumn];
   const columns: Column[] = [
     { title: "Procedure", kind: "name", sort: "name" },
-    { title: "Charge", kind: "number charged", sort: "charge", before: "charge " },
+    ...amountColumns,
     {
-      ...{ title: "vs. nation", kind: "number share", sort: "nation" },
+      ...{ title: "vs. nation", kind: "number", sort: "nation", beside: "usually" },
       hint: "The charge, compared with the nation's median charge",
     },
     {
-      ...{ title: `vs. ${stateName(facility.state)}`, kind: "number share in-state", sort: "state" },
+      ...{ title: `vs. ${stateName(facility.state)}`, kind: "number", sort: "state", beside: "sorted" },
       hint: `The charge, compared with ${stateName(facility.state)}'s median charge`,
     },
-    { title: "Allowed", kind: "number allow", sort: "allowed", before: "allowed " },
-    ratioColumn,
-    { title: "Services", kind: "number services", sort: "services" },
+    servicesColumn,
   ];
+  /** A row's texts and amounts, for the screen and for a saved file. */
+  const drawnOf = (row: FacilityRow) => {
+    const { submitted_charge: charged, medicare_allowed: allowed, services, national } = row;
+    const texts = [
+      ...[shareOf(allowed, source.data_year), allowed, charged].map(money),
+      services === null ? "–" : whole(services),
+    ];
+    const median = isFew(national) ? null : national.median_charge;
+    return { name: titleOf(row), place: row.code, texts, amounts: { charged, allowed, median } };
+  };
   const rowOf = (row: FacilityRow): Row => {
-    const {
-      code,
-      submitted_charge: charged,
-      medicare_allowed: allowed,
-      services,
-      national,
-      within_state,
-    } = row;
+    const { code, submitted_charge: charged, national, within_state } = row;
+    const { name, texts, amounts } = drawnOf(row);
     return {
       key: code,
       kind: code === chosen ? "pinned" : "",
       cells: [
-        html`<a href=${inYear("/", { procedure: code, with: facility.ccn })}>${titleOf(row)}</a><small class="quiet">${plainOf(code) ? `${code} ${row.name}` : code}</small>`,
-        money(charged),
+        html`<a href=${inYear("/", { procedure: code, with: facility.ccn })}>${name}</a><small class="quiet">${plainOf(code) ? `${code} ${row.name}` : code}</small>`,
+        ...texts.slice(0, -1),
         html`<${Beside} charged=${charged} standing=${national} where="the nation" />`,
         html`<${Beside} charged=${charged} standing=${within_state} where=${facility.state} />`,
-        money(allowed),
-        times(charged / allowed),
-        services === null ? "–" : whole(services),
+        texts.at(-1),
       ],
-      amounts: {
-        charged,
-        allowed,
-        median: national.facilities < leastForQuartiles ? null : national.median_charge,
-      },
+      amounts,
     };
   };
   return html`<${Card}
     class="facilities standing"
-    title="What it charges, beside nation and state"
-    about=${html`<${DotsLegend} median="the nation's median charge" />`}
+    title="What you pay and what it charges"
+    about=${html`<${DotsLegend} median="nation's median" />`}
     name=${`hospital-${source.data_version}-${facility.ccn}`}
-    figures=${facilityFigures(rows)}
+    figures=${facilityFigures(rows, source.data_year)}
     isTable=${true}
+    subject=${`${facility.facility}, ${source.data_year}`}
+    sentence="What it charges for each procedure, and what Medicare allows it. The upright line is the nation's median charge."
+    drawing=${() => html`<${TableDrawing} heads=${headsOf([...amountColumns, servicesColumn])} rows=${rows.map(drawnOf)} x=${x} />`}
+    source=${sourceText([source.data_version], datasets)}
   >
     ${data.length > shortList && html`<${Field} label="Find a procedure" value=${words} set=${setWords} type="search" />`}
     ${rows.length === 0 && html`<p class="quiet" role="status">It has no price for a procedure with these words.</p>`}
     <${List} label="Procedures" columns=${columns} rows=${rows.map(rowOf)} sorted=${sorted} x=${x} />
+    <p class="about narrow-only">${note}</p>
   <//>`;
 }
 
@@ -123,7 +140,8 @@ function Beside({ charged, standing, where }: { charged: number; standing: Stand
   const { facilities, median_charge } = standing;
   if (facilities === 1) return html`<small class="quiet">no other in ${where}</small>`;
   return html`<span title=${standingText(standing, ` in ${where}`)}>${change(Math.round((charged / median_charge - 1) * 100))}</span>
-    <small class="quiet"><span class="narrow-only">${where}: </span>median ${money(median_charge)}${facilities < leastForQuartiles && ` (${facilities} hospitals)`}</small>`;
+    <small class="quiet">median ${money(median_charge)}</small>
+    ${isFew(standing) && html`<small class="quiet">of ${facilities} hospitals</small>`}`;
 }
 
 const standingColumns = (title: string, of: "national" | "within_state"): FigureColumn<FacilityRow>[] => [
@@ -133,7 +151,7 @@ const standingColumns = (title: string, of: "national" | "within_state"): Figure
   [`${title} median`, (row) => row[of].median_charge, money],
 ];
 
-const facilityFigures = (rows: readonly FacilityRow[]): Figures =>
+const facilityFigures = (rows: readonly FacilityRow[], year: number): Figures =>
   figuresOf(
     rows,
     ["code", ({ code }) => code],
@@ -144,4 +162,5 @@ const facilityFigures = (rows: readonly FacilityRow[]): Figures =>
     ["services", ({ services }) => services, whole],
     ...standingColumns("national", "national"),
     ...standingColumns("state", "within_state"),
+    ["you pay about", (row) => shareOf(row.medicare_allowed, year), money],
   );

@@ -29,7 +29,7 @@ export function Usage({ usage, burst, retry }: UsageProps) {
   const { period, quota: month, days } = usage;
   const share = month.limit === 0 ? 1 : Math.min(1, month.used / month.limit);
   const figures = figuresOf(days, ["Day (UTC)", ({ date }) => date], ["Requests", ({ used }) => used, whole]);
-  const level = share >= 1 ? "full" : share >= 0.8 ? "high" : "";
+  const level = share >= 1 ? "bad" : share >= 0.8 ? "warn" : "";
   return html`<${Card}
     title="What you have used"
     about=${`requests by day, in UTC; at most ${counted(burst, "request", "requests")} a second`}

@@ -19,10 +19,11 @@ const sampleText = (caveat: string): string =>
     .replace(/\b(f)acilities\b/gi, (_, letter) => (letter === "F" ? "Hospitals" : "hospitals"));
 
 /** Makes the warning before numbers that are invented, or only a part of what CMS published; null if none is needed. */
-export function warningOf(caveat: string): { title: string; text: string } | null {
-  if (isSynthetic(caveat)) return { title: "Synthetic sample.", text: sampleText(caveat) };
+export function warningOf(caveat: string): Record<"title" | "text" | "further", string> | null {
+  if (isSynthetic(caveat))
+    return { title: "Synthetic sample.", text: "Nothing here is real.", further: sampleText(caveat) };
   const [part] = /This file has only .*/.exec(caveat) ?? [];
-  return part === undefined ? null : { title: "Part of the data.", text: part };
+  return part === undefined ? null : { title: "Part of the data.", text: part, further: "" };
 }
 
 export const isPriced = (entry: Entry): entry is Priced =>
@@ -74,6 +75,7 @@ export function placeTitle(place: Place): string {
 
 const orders: Readonly<Record<string, readonly [ascending: string, descending: string]>> = {
   charge: ["lowest charge first", "highest charge first"],
+  pays: ["the least to pay first", "the most to pay first"],
   allowed: ["lowest allowed amount first", "highest allowed amount first"],
   distance: ["nearest first", "farthest first"],
   markup: ["lowest multiple of the allowed amount first", "highest multiple of the allowed amount first"],

@@ -51,7 +51,7 @@ function Page() {
 function SignIn({ message }: { message: string }) {
   return html`<div class="column">
     <h1>Your account</h1>
-    ${message && html`<p class="band note-band" role="status">${message}</p>`}
+    ${message && html`<p class="band" role="status">${message}</p>`}
     <p class="lead">Sign in with your key. This browser keeps it.</p>
     <section class="card"><${PasteKey} /></section>
     <p>No key yet? ${settings.signup === "off" ? "You get one from whoever runs this server." : html`<a href="/signup">Get one</a>`}</p>

@@ -7,7 +7,7 @@ import { Controls } from "../controls.ts";
 import { knownOf, lastingOf, type View, viewOf } from "../explore-data.ts";
 import { wordsOf } from "../explore-words.ts";
 import { Facilities } from "../facilities.ts";
-import { ErrorBand, useLoaded, WarningBand } from "../load.ts";
+import { ErrorBand, useLoaded } from "../load.ts";
 import { settle, useScrollToHash } from "../location.ts";
 import { start } from "../main.ts";
 import { Charges, Compared, States, Years } from "../pictures.ts";
@@ -70,12 +70,10 @@ function Shown({ view }: { view: View }) {
   useScrollToHash(scope !== null);
   const list = html`<${Hospitals} view=${view} />`;
   const isNear = view.choice.near !== null;
-  // The sentence is there before the first answer and must not move, so the warning comes below it.
   return html`<div class="sentence" aria-live="polite">
-      <${Sentence} words=${wordsOf(view)} code=${view.code} />
+      <${Sentence} words=${wordsOf(view)} view=${view} />
       <${Chips} view=${view} />
     </div>
-    <${WarningBand} caveat=${caveatOf(view)} />
     <div class=${`pictures ${isNear ? "near-place" : ""}`}>
       <${Compared} view=${view} />
       ${isNear && list}
@@ -92,9 +90,6 @@ function Hospitals({ view }: { view: View }) {
   return scope && html`<${Facilities} view=${view} scope=${scope} />`;
 }
 
-/** The caveat of the numbers shown or, without numbers, of the newest data. */
-const caveatOf = (view: View) => knownOf(view)?.source.caveat ?? view.datasets[0]?.caveat;
-
 interface AloneProps {
   picture: typeof Charges;
   view: View;
@@ -103,8 +98,7 @@ interface AloneProps {
 
 function Alone({ picture, view, search }: AloneProps) {
   const words = wordsOf(view);
-  return html`<div class="sentence"><${Sentence} words=${words} code=${view.code} /></div>
-    <${WarningBand} caveat=${caveatOf(view)} />
+  return html`<div class="sentence"><${Sentence} words=${words} view=${view} /></div>
     <${picture} view=${view} />
     <p class="quiet small"><a href=${`/${search}`} target="_blank">${tabTitle(words.title)}</a></p>`;
 }

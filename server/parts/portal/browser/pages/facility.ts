@@ -55,16 +55,18 @@ function Page({ url }: { url: URL }) {
 function Shown({ view, sorted }: { view: HospitalView; sorted: Sorted }) {
   const { answer, code, near, datasets } = view;
   const { facility, data, source } = answer;
+  const { own, further } = hospitalText(answer, code);
   return html`<div class="sentence hospital-head">
       <div>
         <h1>${facility.facility}</h1>
         <p class="under quiet">${addressText(answer)}</p>
-        <p class="under">${hospitalText(answer, code)}</p>
+        <${WarningBand} caveat=${source.caveat} />
+        <p class="under">${own}</p>
+        <p class="under further">${further}</p>
       </div>
       <${YearField} datasets=${datasets} shown=${String(source.data_year)} choose=${(year: string) => go(withParameters({ year }))} />
     </div>
-    <${WarningBand} caveat=${source.caveat} />
-    ${data.length > 0 && html`<${Standings} answer=${answer} sorted=${sorted} chosen=${code} />`}
+    ${data.length > 0 && html`<${Standings} answer=${answer} datasets=${datasets} sorted=${sorted} chosen=${code} note=${further} />`}
     <div class="pictures">
       <${Years} view=${view} />
       ${near && near.data.length > 1 && html`<${Near} near=${near} view=${view} />`}
@@ -96,12 +98,12 @@ function Near({ near, view }: { near: FacilitiesAnswer; view: HospitalView }) {
   const others = near.data.filter(({ ccn }) => ccn !== facility.ccn).slice(0, nearShown);
   return html`<section class="card near" aria-labelledby="near">
     <header><h2 id="near">Hospitals near it</h2><p class="about quiet">${others.length < near.summary.facilities - 1 ? `The nearest ${others.length} of ` : ""}${whole(near.summary.facilities - 1)} within ${nearMiles} miles</p></header>
-    <table><thead><tr><th scope="col">Hospital</th><th scope="col" class="number">Miles</th><th scope="col"><span class="unseen">Compare</span></th></tr></thead>
+    <table><thead><tr><th scope="col">Hospital</th><th scope="col" class="number">Miles</th></tr></thead>
       <tbody>${others.map(
         ({ ccn, facility: name, city, state, zip, distance }) => html`<tr>
-          <td><a href=${inYear(`/facilities/${ccn}`)}>${name}</a> <small class="quiet">${city}, ${state}</small></td>
+          <td><a href=${inYear(`/facilities/${ccn}`)}>${name}</a> <small class="quiet">${city}, ${state}${" "}
+            ${procedure && html`<a href=${inYear("/", { procedure: procedure.code, with: `${facility.ccn},${ccn}` })} aria-label=${`Compare with ${name}`}>compare</a>`}</small></td>
           <td class="number">${milesText(distance, zip === facility.zip)}</td>
-          <td class="compare">${procedure && html`<a href=${inYear("/", { procedure: procedure.code, with: `${facility.ccn},${ccn}` })} aria-label=${`Compare with ${name}`}>compare</a>`}</td>
         </tr>`,
       )}</tbody></table>
     ${

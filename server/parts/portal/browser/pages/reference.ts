@@ -132,7 +132,7 @@ function Section({ operation }: { operation: Operation }) {
   const onToggle = (event: Event & { currentTarget: HTMLDetailsElement }) =>
     setOpen(event.currentTarget.open);
   return html`<details class="card operation" id=${id} open=${isOpen} onToggle=${onToggle}>
-    <summary><h2 id=${`${id}-title`}><span class="method">GET</span> <code>${path}</code></h2>
+    <summary><h2 id=${`${id}-title`}><span class="quiet">GET</span> <code>${path}</code></h2>
       <span class="summary">${inline(summary)}.</span></summary>
     ${isOpen && html`<${Details} operation=${operation} />`}
   </details>`;

@@ -78,7 +78,7 @@ function Form({ done }: { done: (made: Made) => void }) {
   return html`<div class="column">
     <h1>Get a key</h1>
     <p class="lead">It is free: 10 requests a second, 10,000 a month.${settings.key !== null && " These pages need no key."}</p>
-    ${own !== null && html`<p class="band note-band">This browser has a key already: <a href="/account">your account</a>.</p>`}
+    ${own !== null && html`<p class="band">This browser has a key already: <a href="/account">your account</a>.</p>`}
     <section class="card">
       <form class="fields" onSubmit=${submit} novalidate>
         <${Field} label="Your name" value=${name} set=${setName} autocomplete="name" required error=${faultOf("name", name)} />
@@ -149,7 +149,7 @@ function Closed() {
     ${
       own === null
         ? html`<section class="card"><${PasteKey} /></section>`
-        : html`<p class="band note-band" role="status">This browser has a key: <a href="/account">your account</a>.</p>`
+        : html`<p class="band" role="status">This browser has a key: <a href="/account">your account</a>.</p>`
     }
   </div>`;
 }
