@@ -3,6 +3,7 @@ import { groupOfCode, isHcpcsCode } from "./codes.ts";
 import { nameField } from "./fields.ts";
 import { withoutKindOfPlace } from "./listed-places.ts";
 import { levelOrVertebra, withLevels } from "./numbered-levels.ts";
+import { withoutDiagnoses } from "./other-codes.ts";
 import { type Place, placeIn } from "./places.ts";
 import { procedureMeaning, saysNothing } from "./procedure-words.ts";
 import { inEnglish, withoutSmallWords } from "./spanish.ts";
@@ -16,15 +17,17 @@ export interface Asked {
   /** The place that a search for procedures names. It isn't in `words`. */
   place: Place | null;
   /**
-   * Codes in capitals that no procedure group is known to include, and names of several cities, beside other words. They
-   * aren't in `words`.
+   * Codes in capitals that no procedure group is known to include, codes of diagnoses, and names of several cities, beside
+   * other words. They aren't in `words`.
    */
   ignored: readonly string[];
 }
 
 export function read(image: Image, kind: DocumentKind, text: string): Asked {
   const index = indexOf(image, kind);
-  const said = text.replace(contraction, "$1");
+  const { rest: undiagnosed, diagnoses } =
+    kind === "procedure" ? withoutDiagnoses(text) : { rest: text, diagnoses: [] };
+  const said = undiagnosed.replace(contraction, "$1");
   const split = splitWords(
     kind === "facility" ? withoutAddress(joinedCcn(said)) : said.replace(age, " ").replace(vertebrae, "$1"),
   );
@@ -45,7 +48,11 @@ export function read(image: Image, kind: DocumentKind, text: string): Asked {
   return {
     words: levelsMeant(image, isAlone ? words : others),
     place,
-    ignored: [...(isAlone ? [] : words.filter(isUnknownCode).map((word) => word.toUpperCase())), ...aside],
+    ignored: [
+      ...(isAlone ? [] : words.filter(isUnknownCode).map((word) => word.toUpperCase())),
+      ...diagnoses,
+      ...aside,
+    ],
   };
 }
 

@@ -11,7 +11,7 @@ import {
   wordForms,
 } from "./procedure-words.ts";
 import { procedureWords } from "./text.ts";
-import { medicalEnding } from "./typos.ts";
+import { allowedTypos, codePoints, medicalEnding, typosBetween } from "./typos.ts";
 import { fillerWords, genericWords } from "./vocabulary.ts";
 
 interface ProcedureTerm {
@@ -61,6 +61,31 @@ function allTerms(): Map<string, ProcedureTerm[]> {
 
 /** Many threads never search for a procedure. */
 let termsByWord: ReturnType<typeof allTerms> | undefined;
+let wordsOfTerms: ReadonlyMap<string, ArrayLike<number>> | undefined;
+
+/** A shorter word has too many neighbours. */
+const leastMisspelt = 7;
+
+/** Returns the word of a term that was meant by a word with typos; the word itself if there is none, or if two are as close. */
+function spelled(word: string, terms: ReturnType<typeof allTerms>): string {
+  if (word.length < leastMisspelt || !/^[a-z]+$/.test(word)) return word;
+  wordsOfTerms ??= new Map(
+    [...terms.values()]
+      .flat()
+      .flatMap(({ words }) => words.map((each) => [each, codePoints(Buffer.from(each))])),
+  );
+  if (wordsOfTerms.has(word)) return word;
+  const typed = Buffer.from(word);
+  let [meant, least, isOne] = [word, allowedTypos(word.length) + 1, false];
+  for (const [other, letters] of wordsOfTerms) {
+    if (other.length < leastMisspelt || Math.abs(other.length - word.length) >= least + 1) continue;
+    const typos = typosBetween(typed, letters, least);
+    if (typos > least) continue;
+    isOne = typos < least;
+    if (isOne) [meant, least] = [other, typos];
+  }
+  return isOne ? meant : word;
+}
 
 /** The terms of a text: see `termsIn`. */
 interface TermsOfText {
@@ -80,7 +105,7 @@ interface TermsOfText {
 export function termsIn(query: readonly string[]): TermsOfText {
   termsByWord ??= allTerms();
   const terms = termsByWord;
-  const words = query.map(procedureMeaning);
+  const words = query.map((word) => spelled(procedureMeaning(word), terms));
   // A query may have two words for a term of one word, such as `gall bladder`. Then neither has a meaning of its own.
   const pairs = words
     .slice(1)

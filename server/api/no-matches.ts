@@ -52,14 +52,14 @@ export function noMatches(
   state: string | undefined,
 ): ApiError {
   const what = `no ${kind} matches ${echo(text)}`;
-  const otherCode = otherCodeIn(text);
-  if (otherCode !== undefined) return notFound(image, what, otherCode);
   const elsewhere = state === undefined ? 0 : search(image, kind, text, 0, 1).total;
   if (elsewhere > 0)
     return notFound(image, `${what}${inState(state)}`, `${elsewhere} with prices match in other states`);
   // What is absent matters more than a code or a ZIP code beside it.
   const absentProcedures = kind === "procedure" ? absentIn(image, text) : [];
   if (absentProcedures.length > 0) return notHeld(image, what, absentProcedures);
+  const otherCode = otherCodeIn(text);
+  if (otherCode !== undefined) return notFound(image, what, otherCode);
   const code = kind === "procedure" ? hcpcsCodeIn(text) : undefined;
   if (code !== undefined && !image.procedureOf.has(groupOfCode(image, code) ?? ""))
     return notFound(

@@ -88,6 +88,23 @@ describe("numbers", () => {
     assert.equal(first("tonsillectomy for a 6 year old", "procedure"), first("tonsillectomy", "procedure"));
   });
 
+  test("the code of a diagnosis is set aside beside a procedure, as on a referral", () => {
+    for (const [query, code] of [
+      ["TKA 27447, M17.11", "M17.11"],
+      ["27447; M17.11", "M17.11"],
+      ["knee replacement icd-10 m17.11", "M17.11"],
+      ["Z96.651 knee replacement", "Z96.651"],
+      ["hip replacement (S72.001A)", "S72.001A"],
+    ]) {
+      const { total, scores, ignored } = details(query);
+      assert.equal(first(query, "procedure"), "5115", query);
+      assert.ok(total > 0 && scores[0] < 0.5, query);
+      assert.deepEqual(ignored, [code], query);
+    }
+    for (const query of ["M17.11 please", "M17.11 Z96.651", "DRG 470 M17.11 knee replacement"])
+      assert.deepEqual(found(query, "procedure"), [], query);
+  });
+
   test("a level is understood in words, figures and short forms, and isn't another level", () => {
     for (const query of [
       "L3 upper GI",
@@ -440,13 +457,22 @@ test("what the data can't have is named once, with a reason and a URL", () => {
     ["dialysis", /Dialysis/],
     ["colonoscopy", /Colonoscopy/],
     ["flu shot", /Vaccination/],
+    ...["colonscopy", "colonoscpy in Houston", "colonoscopy, Z12.11", "colonoscopy with polypectomy"].map(
+      (query) => [query, /Colonoscopy/] as const,
+    ),
+    ["mamogram", /Mammogram/],
+    ["physical theraphy", /therapy/],
+    ["vacination", /Vaccination/],
   ] as const) {
     const [{ name: said, reason, see }, ...others] = absentIn(image, query);
     assert.match(said, name, query);
     assert.ok(reason.length > 10 && URL.canParse(see), query);
     assert.equal(new Set(others.map((other) => other.name)).has(said), false, query);
   }
-  for (const query of ["knee replacement", "dialysis fistula", "pacemaker", "oil change", "hospital food"])
+  for (const query of [
+    ...["knee replacement", "dialysis fistula", "pacemaker", "oil change", "hospital food"],
+    ...["mastectmy", "vasectomy", "polypectomy", "arthroscpy", "hystorectomy"],
+  ])
     assert.deepEqual(absentIn(image, query), [], query);
   assert.equal(first("colonoscopy", "procedure"), "5313");
 });
