@@ -11,7 +11,8 @@ import {
   wordForms,
 } from "./procedure-words.ts";
 import { procedureWords } from "./text.ts";
-import { allowedTypos, codePoints, medicalEnding, typosBetween } from "./typos.ts";
+import { lettersOf } from "./text-index.ts";
+import { allowedTypos, hasMoreBits, medicalEnding, typosBetween } from "./typos.ts";
 import { fillerWords, genericWords } from "./vocabulary.ts";
 
 interface ProcedureTerm {
@@ -61,24 +62,36 @@ function allTerms(): Map<string, ProcedureTerm[]> {
 
 /** Many threads never search for a procedure. */
 let termsByWord: ReturnType<typeof allTerms> | undefined;
-let wordsOfTerms: ReadonlyMap<string, ArrayLike<number>> | undefined;
+let wordsOfTerms: ReturnType<typeof lettersByWord> | undefined;
 
 /** A shorter word has too many neighbours. */
 const leastMisspelt = 7;
 
+/** The long words of terms: each with its letters, and the set of them. */
+function lettersByWord(terms: ReturnType<typeof allTerms>) {
+  const words = [...terms.values()]
+    .flat()
+    .flatMap((term) => term.words)
+    .filter(({ length }) => length >= leastMisspelt);
+  return new Map(
+    words.map((word) => {
+      const letters = Buffer.from(word);
+      return [word, { letters, has: lettersOf(letters) }];
+    }),
+  );
+}
+
 /** Returns the word of a term that was meant by a word with typos; the word itself if there is none, or if two are as close. */
 function spelled(word: string, terms: ReturnType<typeof allTerms>): string {
   if (word.length < leastMisspelt || !/^[a-z]+$/.test(word)) return word;
-  wordsOfTerms ??= new Map(
-    [...terms.values()]
-      .flat()
-      .flatMap(({ words }) => words.map((each) => [each, codePoints(Buffer.from(each))])),
-  );
+  wordsOfTerms ??= lettersByWord(terms);
   if (wordsOfTerms.has(word)) return word;
   const typed = Buffer.from(word);
+  const typedHas = lettersOf(typed);
   let [meant, least, isOne] = [word, allowedTypos(word.length) + 1, false];
-  for (const [other, letters] of wordsOfTerms) {
-    if (other.length < leastMisspelt || Math.abs(other.length - word.length) >= least + 1) continue;
+  for (const [other, { letters, has }] of wordsOfTerms) {
+    if (Math.abs(other.length - word.length) > least) continue;
+    if (hasMoreBits(has & ~typedHas, least) || hasMoreBits(typedHas & ~has, least)) continue;
     const typos = typosBetween(typed, letters, least);
     if (typos > least) continue;
     isOne = typos < least;
