@@ -56,7 +56,12 @@ export function groupRows(
     return order;
   };
   const order = grouped(byCharge);
-  const keys = (keyOf: (row: number) => number) => Uint32Array.from(rows.charge, (_, row) => keyOf(row));
+  // A loop is many times faster than `Uint32Array.from`.
+  const keys = (keyOf: (row: number) => number) => {
+    const found = new Uint32Array(count);
+    for (let row = 0; row < count; row++) found[row] = keyOf(row);
+    return found;
+  };
   const markupOf = (row: number) =>
     rows.allowed[row] > 0 ? ratioInHundredths(rows.charge[row], rows.allowed[row]) : 0;
   // A markup may need more than 32 bits, so rows are sorted by its lower half, then by its upper half.
