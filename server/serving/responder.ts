@@ -135,10 +135,9 @@ export class Responder {
     // If the Connection header is exactly `close`, the library closes the connection itself, and drops no answers to
     // earlier requests. So only a longer header is examined here.
     const closes = connection.length > 5 && /\bclose\b/i.test(connection);
-    if (reply.status === 0) {
-      const asked = { path, method, hasBody, closes, route, begun, caller };
-      this.#wait(res, req, reply, asked);
-    } else this.#give(res, req, reply, path, method, hasBody, closes, route, begun, caller);
+    if (reply.status === 0)
+      this.#wait(res, req, reply, { path, method, hasBody, closes, route, begun, caller });
+    else this.#give(res, req, reply, { path, method, hasBody, closes, route, begun, caller });
   }
 
   /** Answers a request when it gets a permit, or is refused one. */
@@ -157,9 +156,8 @@ export class Responder {
       const replyTo = () => this.#replyTo(kept, asked.path, asked.method, asked.hasBody);
       const reply = waits.answerAfterWait(waitsFor, monthOrReason, replyTo);
       wait.end();
-      const { path, method, hasBody, closes, route, begun, caller } = asked;
       // The body was read before.
-      this.#give(res, kept, reply, path, method, false, closes || hasBody, route, begun, caller);
+      this.#give(res, kept, reply, { ...asked, hasBody: false, closes: asked.closes || asked.hasBody });
     };
     const begin = () => {
       leave = waits.queue.wait(waitsFor, orClose(res, wait, answer));
@@ -172,13 +170,7 @@ export class Responder {
     res: HttpResponse,
     req: RequestHead,
     given: Reply,
-    path: string,
-    method: string,
-    hasBody: boolean,
-    closes: boolean,
-    route: number,
-    begun: number,
-    caller: Caller | undefined,
+    { path, method, hasBody, closes, route, begun, caller }: Asked,
   ): void {
     let reply = given;
     const isError = reply.status >= 400;
