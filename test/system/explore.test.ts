@@ -9,9 +9,11 @@ import type {
   ProcedureAnswer,
   TrendsAnswer,
 } from "../../server/parts/portal/browser/answers.ts";
+import { dollarScale, letterWidth, placedTicks } from "../../server/parts/portal/browser/picture.ts";
 import { plainOf } from "../../server/parts/portal/browser/procedures.ts";
 import { states } from "../../server/parts/portal/browser/states.ts";
 import { isPriced, shareOf } from "../../server/parts/portal/browser/words.ts";
+import { money } from "../../server/shared/browser/format.ts";
 import {
   accessibilityFaults,
   type GuardedPage,
@@ -494,6 +496,26 @@ test("on a phone, a tap on what isn't here leads to why, and where it is", async
   await page.getByRole("option", { name: "MRI: not in this data." }).tap();
   await heading(page, "MRI: not in this data.");
   assert.equal(await page.locator(".under a").first().getAttribute("href"), lookup);
+});
+
+test("a scale of dollars has at least two amounts at any width, three if they fit, and none overlaps or is cut", () => {
+  for (const width of [150, 170, 210, 328, 700, 1400])
+    for (const low of [9.5, 100, 263, 1204, 2010, 9100])
+      for (const ratio of [1, 2.7, 11, 32, 400]) {
+        const scale = dollarScale([low, low * ratio], 0, width);
+        const placed = placedTicks(scale, width);
+        const said = `${width} ${low} ${ratio}: ${placed.map(({ tick }) => tick)}`;
+        assert.ok(placed.length >= (width >= 210 && ratio > 4 && ratio < 100 ? 3 : 2), said);
+        const ends = placed.map(({ tick, at }) => {
+          const half = (money(tick).length * letterWidth) / 2;
+          return [at - half, at + half];
+        });
+        assert.ok(
+          ends.every(([left], i) => left > (ends[i - 1]?.[1] ?? -1)),
+          said,
+        );
+        assert.ok((ends.at(-1)?.[1] ?? width + 1) <= width, said);
+      }
 });
 
 test("the address keeps how many hospitals are listed, for a reload and for the way back", async () => {

@@ -12,7 +12,11 @@ import { publishSnapshot } from "../../datasets/revisions.ts";
 import { defaultSampleSeed, syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
 import { encodeSnapshot } from "../../engine/index.ts";
 import { newWebhookSecret } from "../../server/accounts/changes.ts";
-import type { FacilitiesAnswer, FacilityTrendsAnswer } from "../../server/parts/portal/browser/answers.ts";
+import type {
+  FacilitiesAnswer,
+  FacilityAnswer,
+  FacilityTrendsAnswer,
+} from "../../server/parts/portal/browser/answers.ts";
 import { milesText, shareOf } from "../../server/parts/portal/browser/words.ts";
 import { Store } from "../../server/store/store.ts";
 import { launch, narrow, openPage, wide } from "../support/browser.ts";
@@ -164,6 +168,36 @@ test("a phone's first screen has the warning in one line and the list's first am
   }
 });
 
+test("a hospital's page lists ten procedures first, more by a click, and the filter searches all", async () => {
+  const { ccn } = await somewhere();
+  const { data } = await answerOf<FacilityAnswer>(`/facilities/${ccn}`);
+  assert.ok(data.length > 35, `${data.length} procedures`);
+  const { page, close } = await openPage(browser, server.api, phone);
+  page.setDefaultTimeout(patienceMs);
+  await page.goto(`/facilities/${ccn}`);
+  const rows = page.locator(".standing tbody tr");
+  await page
+    .getByRole("heading", { name: `${data.length} procedures, dearest against the nation first` })
+    .waitFor();
+  await rows.nth(9).waitFor();
+  assert.equal(await rows.count(), 10);
+  await page.getByRole("button", { name: "Show 25 more" }).click();
+  await rows.nth(34).waitFor();
+  assert.equal(new URL(page.url()).searchParams.get("shown"), "35");
+  await page.reload();
+  await rows.nth(34).waitFor();
+  await page.goto(`/facilities/${ccn}`);
+  await rows.nth(9).waitFor();
+  const ratioOf = ({ national, submitted_charge }: (typeof data)[number]) =>
+    national.facilities === 1 ? 0 : submitted_charge / national.median_charge;
+  const [last] = data.toSorted((a, b) => ratioOf(a) - ratioOf(b));
+  assert.equal(await rows.filter({ hasText: last.code }).count(), 0);
+  await page.getByRole("searchbox", { name: "Find a procedure" }).fill(last.code);
+  await rows.filter({ hasText: last.code }).waitFor();
+  await page.getByText("That is the only one.").waitFor();
+  await close();
+});
+
 test("on a phone, each row of a list around a place has its amounts and the column that the list is sorted by", async () => {
   const { zip } = await somewhere();
   const { page, close } = await openPage(browser, server.api, phone);
@@ -186,7 +220,7 @@ test("paper shows the sentence, the list and its source, and nothing that can on
   const { ccn, zip } = await somewhere();
   for (const [path, ...texts] of [
     [`/?procedure=5072&near=${zip}&within=100&with=${ccn}`, "you pay about", "Source: ", " of "],
-    [`/facilities/${ccn}`, "It charges", "Source: ", "What you pay and what it charges"],
+    [`/facilities/${ccn}`, "It charges", "Source: ", " procedures, dearest against the nation first"],
     ["/data", "The data", "Cite it"],
     ["/reference#prices", "API reference", "Parameters"],
   ]) {

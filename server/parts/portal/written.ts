@@ -2,7 +2,7 @@ import { ApiError } from "../../api/errors.ts";
 import { money } from "../../shared/browser/format.ts";
 import { escapeHtml } from "../../shared/web-assets.ts";
 import { type Ask, Failure, isAbsence, type Known, type Priced, unlessFailed } from "./browser/answers.ts";
-import { choiceOf, maxShown } from "./browser/choice.ts";
+import { choiceOf, nextShown } from "./browser/choice.ts";
 import { knownOf, viewOf } from "./browser/explore-data.ts";
 import { type ExploreWords, wordsOf } from "./browser/explore-words.ts";
 import { addressText, hospitalText, hospitalViewOf } from "./browser/hospital-words.ts";
@@ -24,9 +24,6 @@ import {
  * Writes the numbers for a URL into the page, for link previews and browsers without JavaScript. The page gets the same
  * answers, from which its script draws the pictures.
  */
-
-/** How many more hospitals a link shows. */
-const step = 25;
 
 /** Answers a request of a page. @throws ApiError */
 type Read = (path: string, query: string) => object;
@@ -117,7 +114,7 @@ function writePrices(path: string, parameters: URLSearchParams, ask: Ask) {
   ];
   const { data, facilities } = view.list;
   const rows = data.slice(0, choice.shown);
-  const next = Math.min(choice.shown + step, maxShown);
+  const next = nextShown(choice.shown);
   const more =
     rows.length < facilities && next > choice.shown
       ? `<p>${linkHtml(path, parameters, { text: `Show ${Math.min(next - rows.length, facilities - rows.length)} more`, changes: { shown: String(next) } })} of ${facilities}</p>`

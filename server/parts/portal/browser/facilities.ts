@@ -5,9 +5,10 @@ import type { Entry, Priced } from "./answers.ts";
 import { getFile } from "./api.ts";
 import type { Scope } from "./around.ts";
 import { Card, priceFigures, save, sourceText } from "./card.ts";
-import { maxPinned, maxShown } from "./choice.ts";
+import { maxPinned } from "./choice.ts";
 import type { View } from "./explore-data.ts";
 import { wordsOf } from "./explore-words.ts";
+import { More } from "./form.ts";
 import {
   allowedColumn,
   type Column,
@@ -22,15 +23,13 @@ import {
   servicesColumn,
   TableDrawing,
 } from "./list.ts";
-import { inYear, pin, settle } from "./location.ts";
+import { inYear, pin } from "./location.ts";
 import { dollarScale, Letter } from "./picture.ts";
 import { linksOf } from "./pictures.ts";
 import { hospitals, isPriced, leastForQuartiles, milesText, orderText, shareOf } from "./words.ts";
 
 /** Lists hospitals, with what a patient pays, and the amounts as dots on one scale. The heads choose the order. */
 
-/** How many more rows a click shows. */
-const step = 25;
 const unusualFactor = 4;
 
 const milesColumn: Column = {
@@ -46,17 +45,12 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
   const { choice, code, paths, pinned, list, datasets } = view;
   const { summary, allowed, source } = scope;
   const words = wordsOf(view);
-  /** If the button for more rows is gone, the focus moves to the end of the list. */
-  const end = useRef<HTMLElement>(null);
-  const isMore = useRef(false);
   // When a hospital is chosen, its row moves. The effect below keeps the focus on that row.
   const chosen = useRef("");
   useEffect(() => {
     const button = document.querySelector<HTMLElement>(`.facilities [data-ccn="${chosen.current}"]`);
     button?.focus({ preventScroll: true });
     chosen.current = "";
-    if (isMore.current) end.current?.focus({ preventScroll: true });
-    isMore.current = false;
   }, [view]);
   const median = summary.facilities < leastForQuartiles ? null : summary.median_charge;
   /** Hospitals with a lower allowed amount may do other procedures than the group's name says. */
@@ -68,11 +62,6 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
   const rows = list.data.slice(0, choice.shown);
   const own = top.flatMap(({ entry }) => [entry.submitted_charge, entry.medicare_allowed]);
   const x = dollarScale([allowed.min, allowed.max, summary.min_charge, summary.max_charge, ...own], 0, 100);
-  const next = Math.min(choice.shown + step, maxShown);
-  const showMore = () => {
-    isMore.current = true;
-    settle({ shown: String(next) });
-  };
   const count = list.facilities;
   const place = isNear ? `-${choice.near}-${choice.within}mi` : choice.state ? `-${choice.state}` : "";
   const name = `opps-${source.data_version}-${code}${place}`;
@@ -125,7 +114,6 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
   const pays = (entry: Entry) => (isPriced(entry) ? shareOf(entry.medicare_allowed, source.data_year) : null);
   const others = rows.filter(({ ccn }) => !top.some(({ entry }) => entry.ccn === ccn));
   const shown: Listed[] = [...top, ...others.map((entry) => ({ letter: "", entry }))];
-  const remaining = count - rows.length;
   const most = shareOf(Number.POSITIVE_INFINITY, source.data_year);
   const limit = Number.isFinite(most) ? `, at most ${money(most)}` : "";
   const title = [hospitals(count), count > 1 && orderText(choice)].filter(Boolean).join(", ");
@@ -158,14 +146,7 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
       sorted=${choice}
       x=${x}
     />
-    <p class="more">
-      ${
-        remaining > 0 && choice.shown < maxShown
-          ? html`<button type="button" onClick=${showMore}>Show ${Math.min(next - rows.length, remaining)} more</button>
-              <span class="quiet"> ${whole(rows.length)} of ${whole(count)}</span>`
-          : html`<span class="quiet" ref=${end} tabindex="-1">${remaining > 0 ? `${whole(rows.length)} of ${whole(count)}; the saved file has all.` : count === 1 ? "That is the only one." : `These are all ${whole(count)}.`}</span>`
-      }
-    </p>
+    <${More} shown=${choice.shown} listed=${rows.length} count=${count} />
     <p class="about narrow-only">${words.found?.paid} <span class="quiet">${words.found?.comparison}</span></p>
   <//>`;
 }

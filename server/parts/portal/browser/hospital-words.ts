@@ -14,7 +14,7 @@ import {
 } from "./answers.ts";
 import { nameOf, plainOf } from "./procedures.ts";
 import { stateInSentence } from "./states.ts";
-import { paidByPatients, standingText, whatIsPaid, withoutAnyPrice } from "./words.ts";
+import { standingText, whatIsPaid, withoutAnyPrice } from "./words.ts";
 
 /** Makes the view of a hospital's page from the API's answers, and puts it into words. The server does the same. */
 
@@ -95,15 +95,14 @@ export function hospitalText(
       ? `It has a price for one procedure: ${nameOf(data[0])}.`
       : `It charges ${charges("the nation's median", above, compared.length)}${others(compared)}` +
         `${inState.length > 0 ? `, and ${charges(`the median in ${stateInSentence(facility.state)}`, aboveState, inState.length)}${others(inState, " there")}` : ""}.`;
-  const paid = chosen ? paidByPatients(chosen.medicare_allowed, chosen.medicare_payment) : "";
   const own = chosen
-    ? `For ${nameOf(chosen)} it charges ${money(chosen.submitted_charge)}: ${standingText(chosen.national, " in the nation")}. Medicare allows it ${money(chosen.medicare_allowed)}${paid}.`
+    ? `For ${nameOf(chosen)} it charges ${money(chosen.submitted_charge)}: ${standingText(chosen.national, " in the nation")}. Medicare allows this hospital ${money(chosen.medicare_allowed)}.`
     : plain
       ? `It has no price for ${plain.name}: it doesn't do it, or for too few Medicare patients.`
       : "";
   const ratio = medianOf(data.map((row) => row.submitted_charge / row.medicare_allowed));
   const subject = data.length === 1 ? "It" : "Typically it";
-  const further = `${nation} ${subject} charges ${times(ratio).replace("×", " times")} what Medicare allows. ${whatIsPaid(source.data_year, paid === "" ? chosen?.medicare_allowed : undefined)}`;
+  const further = `${nation} ${subject} charges ${times(ratio).replace("×", " times")} what Medicare allows. ${whatIsPaid(source.data_year, chosen?.medicare_allowed)}`;
   return { own, further };
 }
 

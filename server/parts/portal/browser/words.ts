@@ -81,6 +81,8 @@ const orders: Readonly<Record<string, readonly [ascending: string, descending: s
   markup: ["lowest multiple of the allowed amount first", "highest multiple of the allowed amount first"],
   services: ["fewest services first", "most services first"],
   name: ["by name", "by name, backwards"],
+  nation: ["cheapest against the nation first", "dearest against the nation first"],
+  state: ["cheapest against the state first", "dearest against the state first"],
 };
 
 export const orderText = ({ sort, order }: Pick<Choice, "sort" | "order">): string =>
@@ -153,15 +155,6 @@ export function whatIsPaid(year: number, allowed?: number, isMedian = false): st
   const amounts = [share, Number.isFinite(most) && limit].filter(Boolean).join(isMost ? ", " : ", and ");
   return `With Medicare nobody pays the charge: the hospital gets what Medicare allows. Besides the yearly deductible, the patient usually pays a fifth of that${amounts && `: ${amounts}`}. It is more with several procedures in one visit, and doctors send bills of their own.`;
 }
-
-/**
- * Writes what patients or their other insurance paid a hospital on average. That includes their deductible, so it can be
- * more than their share of one procedure. Empty if `payment` is unknown or too high.
- */
-export const paidByPatients = (allowed: number, payment: number | null | undefined): string =>
-  typeof payment === "number" && payment <= allowed
-    ? `, of which its patients or their other insurance paid ${money(allowed - payment)} on average, including what was left of their yearly deductible`
-    : "";
 
 export function comparison({ summary, procedure }: Pick<Prices, "summary" | "procedure">): string {
   const { min_charge: min, max_charge: max, median_charge, median_allowed, facilities } = summary;

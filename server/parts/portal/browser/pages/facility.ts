@@ -4,6 +4,7 @@ import { html } from "../../../../shared/browser/html.ts";
 import { type Ask, type FacilitiesAnswer, Failure } from "../answers.ts";
 import { viewNow, viewOnce } from "../api.ts";
 import { Card, sourceText, trendFigures } from "../card.ts";
+import { shownOf } from "../choice.ts";
 import { YearField } from "../form.ts";
 import {
   addressText,
@@ -47,12 +48,19 @@ function Page({ url }: { url: URL }) {
         : view instanceof Failure
           ? html`<h1>Nothing was found.</h1>
               <p class="under">${noHospital(ccn, year)} ${year !== null && html`<a href=${withParameters({ year: null })}>See the newest year</a> · `}<a href=${inYear("/")}>Explore what there is</a></p>`
-          : html`<${Shown} view=${view} sorted=${sortedBy(url.searchParams)} />`
+          : html`<${Shown} view=${view} sorted=${sortedBy(url.searchParams)} shown=${shownOf(url.searchParams)} />`
     }
   </div>`;
 }
 
-function Shown({ view, sorted }: { view: HospitalView; sorted: Sorted }) {
+interface ShownProps {
+  view: HospitalView;
+  sorted: Sorted;
+  /** How many procedures the list shows. */
+  shown: number;
+}
+
+function Shown({ view, sorted, shown }: ShownProps) {
   const { answer, code, near, datasets } = view;
   const { facility, data, source } = answer;
   const { own, further } = hospitalText(answer, code);
@@ -66,7 +74,7 @@ function Shown({ view, sorted }: { view: HospitalView; sorted: Sorted }) {
       </div>
       <${YearField} datasets=${datasets} shown=${String(source.data_year)} choose=${(year: string) => go(withParameters({ year }))} />
     </div>
-    ${data.length > 0 && html`<${Standings} answer=${answer} datasets=${datasets} sorted=${sorted} chosen=${code} note=${further} />`}
+    ${data.length > 0 && html`<${Standings} answer=${answer} datasets=${datasets} sorted=${sorted} chosen=${code} shown=${shown} note=${further} />`}
     <div class="pictures">
       <${Years} view=${view} />
       ${near && near.data.length > 1 && html`<${Near} near=${near} view=${view} />`}
