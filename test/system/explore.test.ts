@@ -12,7 +12,7 @@ import type {
 import { dollarScale, letterWidth, placedTicks } from "../../server/parts/portal/browser/picture.ts";
 import { plainOf } from "../../server/parts/portal/browser/procedures.ts";
 import { states } from "../../server/parts/portal/browser/states.ts";
-import { isPriced, shareOf } from "../../server/parts/portal/browser/words.ts";
+import { isPriced, paysTitle, shareOf } from "../../server/parts/portal/browser/words.ts";
 import { money } from "../../server/shared/browser/format.ts";
 import {
   accessibilityFaults,
@@ -118,7 +118,7 @@ test("the first view shows the API's numbers without an API request, and with fe
   const { min_charge, max_charge, median_charge, median_allowed, facilities } = answer.summary;
   await heading(
     page,
-    `${facilities} hospitals charge from ${dollars(min_charge)} to ${dollars(max_charge)} for ${plainOf("5072")?.name}. Half charge ${dollars(median_charge)} or more; Medicare allows ${dollars(median_allowed)} at the median.`,
+    `${facilities} hospitals charge from ${dollars(min_charge)} to ${dollars(max_charge)} for ${plainOf("5072")?.name}. Half charge ${dollars(median_charge)} or more; Medicare typically allows ${dollars(median_allowed)}.`,
   );
   // The server writes the heading. The page's modules send the requests and draw the rows.
   await page.locator(".facilities tbody tr").nth(9).waitFor();
@@ -711,7 +711,7 @@ for (const [path, titles] of [
       const words = await row.locator(".word:visible").allInnerTexts();
       assert.deepEqual(
         words.filter((word) => word !== title),
-        ["You pay about", "Allowed", "Charge"],
+        [paysTitle, "Allowed", "Charge"],
         title,
       );
       assert.ok(words.includes(title), title);
@@ -721,7 +721,7 @@ for (const [path, titles] of [
 
 test("a list is sorted by what the patient pays, as the API sorts by the allowed amount", async () => {
   const { page, asked } = await open("/?procedure=5072");
-  const head = page.getByRole("columnheader", { name: "You pay about" });
+  const head = page.getByRole("columnheader", { name: paysTitle });
   for (const order of ["desc", "asc"] as const) {
     await head.getByRole("button").click();
     const path = `/api/v1/healthcare/facilities?procedure=5072&sort=allowed${order === "desc" ? "&order=desc" : ""}&limit=50`;
@@ -749,7 +749,7 @@ for (const [size, viewport] of Object.entries({ narrow, wide }))
     const { page } = await open("/facilities/000001?sort=pays", { viewport });
     const { data, source } = await answerOf<FacilityAnswer>("/api/v1/healthcare/facilities/000001");
     await page.locator(".standing td.pays").first().waitFor();
-    const word = viewport === narrow ? "You pay about " : "";
+    const word = viewport === narrow ? `${paysTitle} ` : "";
     assert.deepEqual(
       (await page.locator(".standing td.pays").allInnerTexts()).map((text) => text.replaceAll(/\s+/g, " ")),
       data

@@ -17,7 +17,8 @@ import type {
   FacilityAnswer,
   FacilityTrendsAnswer,
 } from "../../server/parts/portal/browser/answers.ts";
-import { milesText, shareOf } from "../../server/parts/portal/browser/words.ts";
+import { milesText } from "../../server/parts/portal/browser/around.ts";
+import { paysTitle, shareOf } from "../../server/parts/portal/browser/words.ts";
 import { Store } from "../../server/store/store.ts";
 import { launch, narrow, openPage, wide } from "../support/browser.ts";
 import {
@@ -161,9 +162,14 @@ test("a phone's first screen has the warning in one line and the list's first am
     const [band, pays] = [await boxOf(".band.sample"), await boxOf(".facilities td.pays")];
     assert.ok(band.height < 40 && band.y < pays.y, `the warning is one line: ${JSON.stringify(band)}`);
     assert.ok(pays.y + pays.height <= narrow.height, `${path}: ${pays.y + pays.height}`);
-    // The long texts stand below the list.
+    // One short sentence says what "you pay" means, before the list. The long texts stand below the list.
+    const share = page.locator(".sentence .under.small", { hasText: "With Medicare you pay about a fifth" });
+    assert.match(await share.innerText(), /Without insurance/);
     assert.equal(await page.locator(".sentence .further:visible").count(), 0);
-    assert.match(await page.locator(".facilities .narrow-only").innerText(), /usually pays a fifth/);
+    assert.match(
+      await page.locator(".facilities .narrow-only").innerText(),
+      /With Medicare nobody pays the charge/,
+    );
     await close();
   }
 });
@@ -211,7 +217,7 @@ test("on a phone, each row of a list around a place has its amounts and the colu
     await page.getByRole("columnheader", { name: title }).getByRole("button").click();
     await page.locator("th[aria-sort]", { hasText: title }).waitFor();
     const words = await page.locator(".facilities tbody tr").nth(1).locator(".word:visible").allInnerTexts();
-    assert.deepEqual(words.toSorted(), ["Allowed", "Charge", "You pay about", beside].toSorted());
+    assert.deepEqual(words.toSorted(), ["Allowed", "Charge", paysTitle, beside].toSorted());
   }
   await close();
 });
@@ -350,7 +356,7 @@ for (const viewport of [wide, narrow])
       assert.ok(rows.length >= 4 && rows[0].startsWith("A "), path);
       for (const row of rows) assert.ok(saved.includes(row), `${row} is in ${saved}`);
       assert.ok(
-        saved.indexOf("You pay about") < saved.indexOf("Allowed") &&
+        saved.indexOf(paysTitle) < saved.indexOf("Allowed") &&
           saved.indexOf("Allowed") < saved.indexOf("Charge"),
       );
       assert.equal(saved.includes("Miles"), path.includes("near="));
@@ -418,13 +424,13 @@ test("around a ZIP code, a trend is drawn only for compared hospitals, and the n
   page.setDefaultTimeout(patienceMs);
   const years = page.locator("section.card", { has: page.getByRole("heading", { name: "Over the years" }) });
   for (const [place, pinned, title] of [
-    ["", [], "Over the years, the nation"],
-    ["&state=CA", [], "Over the years, California"],
-    ["&state=CA", ccns, "Over the years, California"],
+    ["", [], "Over the years, in the whole country"],
+    ["&state=CA", [], "Over the years, in California"],
+    ["&state=CA", ccns, "Over the years, in California"],
     [`&near=${zip}&within=1`, [], null],
     [`&near=${zip}&within=100`, [], null],
-    [`&near=${zip}&within=1`, ccns.slice(0, 1), "Over the years, beside the nation"],
-    [`&near=${zip}&within=1`, ccns, "Over the years, beside the nation"],
+    [`&near=${zip}&within=1`, ccns.slice(0, 1), "Over the years, beside the whole country"],
+    [`&near=${zip}&within=1`, ccns, "Over the years, beside the whole country"],
   ] as const) {
     await page.goto(`/?procedure=5072${place}${pinned.length === 0 ? "" : `&with=${pinned.join(",")}`}`);
     await page.locator(".reading").waitFor();
@@ -436,7 +442,7 @@ test("around a ZIP code, a trend is drawn only for compared hospitals, and the n
       assert.equal(await years.locator(".end.nation").count(), isBeside ? 1 : 0);
       assert.equal(await years.locator(".end.allowed").count(), isBeside && pinned.length > 1 ? 0 : 1);
       const saved = await savedTexts(page, years);
-      const where = title === "Over the years, California" ? "in California" : "in the nation";
+      const where = title === "Over the years, in California" ? "in California" : "in the nation";
       assert.ok(saved.includes(`the median charge ${where} is $`), saved);
     }
   }
@@ -484,7 +490,12 @@ test("a patient finds what a knee replacement costs within 25 miles of a city, a
     const allowed = data.map(({ medicare_allowed }) => medicare_allowed ?? 0).sort((a, b) => a - b);
     // For few hospitals, the sentence gives the range of allowed amounts instead of the median.
     const least = `${dollars(allowed[0])} to ${dollars(allowed[allowed.length - 1])}`;
-    await heading(page, `Medicare allows ${data.length < 8 ? least : dollars(summary.median_allowed ?? 0)}`);
+    await heading(
+      page,
+      data.length < 8
+        ? `Medicare allows ${least}`
+        : `Medicare typically allows ${dollars(summary.median_allowed ?? 0)}`,
+    );
     const first = page.locator(".facilities tbody tr").first();
     await first.filter({ hasText: data[0].facility }).waitFor();
     // The first amount of a row is the patient's.
@@ -598,7 +609,7 @@ test("an analyst compares two hospitals over four years", async () => {
       [first, second].map(({ data }) => dollars(data[3].submitted_charge ?? 0)),
     );
     assert.deepEqual(
-      await cellsOf("You pay about"),
+      await cellsOf(paysTitle),
       [first, second].map(({ data }) => dollars(shareOf(data[3].medicare_allowed ?? 0, 2024))),
     );
     assert.equal(

@@ -15,15 +15,17 @@ import type {
   Known,
   ProcedureAnswer,
 } from "../../../server/parts/portal/browser/answers.ts";
+import { milesText } from "../../../server/parts/portal/browser/around.ts";
 import { choiceOf } from "../../../server/parts/portal/browser/choice.ts";
 import { hospitalText } from "../../../server/parts/portal/browser/hospital-words.ts";
 import { plainOf } from "../../../server/parts/portal/browser/procedures.ts";
 import {
   mainClause,
-  milesText,
+  sameShare,
   shareOf,
   standingText,
   whatIsPaid,
+  whatYouPay,
 } from "../../../server/parts/portal/browser/words.ts";
 import { maxWritingMs, Portal, writingMsPerSecond } from "../../../server/parts/portal/serving.ts";
 import { write } from "../../../server/parts/portal/written.ts";
@@ -216,7 +218,7 @@ test("words that surely mean one procedure show it, in the place among the words
     const { sentence, head } = writtenAt(`q=${encodeURIComponent(words)}`);
     const plain = plainOf(code)?.name ?? assert.fail();
     assert.ok(textIn(sentence, "h1").startsWith(where), words);
-    assert.match(textIn(sentence, "h1"), new RegExp(`${plain}\\. .*Medicare allows`), words);
+    assert.match(textIn(sentence, "h1"), new RegExp(`${plain}\\. .*Medicare typically allows`), words);
     assert.match(textIn(head, "title"), where === "" ? /, 2024 – / : / in Texas, 2024 – /);
   }
 });
@@ -388,14 +390,31 @@ test("a state in the URL can be a code or a name, in any case", async () => {
 
 test("the patient's share is a fifth of the allowed amount, up to the year's hospital deductible", () => {
   for (const [year, allowed, words] of [
-    [2023, 1396, ": about $279, and at most $1,600 for one procedure in 2023."],
-    [2023, 12_290, ": $1,600, which is the most for one procedure in 2023."],
-    [2023, undefined, ": at most $1,600 for one procedure in 2023."],
-    [2015, 12_290, ": about $2,458."],
+    [2023, 1396, "about $279. "],
+    [2023, 12_290, "$1,600, the most that Medicare lets a hospital ask for one procedure. "],
+    [2015, 12_290, "about $2,458. "],
   ] as const) {
     const text = whatIsPaid(year, allowed);
-    assert.ok(text.includes(`the patient usually pays a fifth of that${words} It is more with`), text);
+    assert.ok(text.includes(` Your share of that is ${words}`), text);
+    assert.ok(whatIsPaid(year, allowed, true).includes(` Your share of that is typically ${words}`));
   }
+  assert.doesNotMatch(whatIsPaid(2023), /share of that|\$/);
+  assert.match(
+    whatYouPay(2023),
+    /^With Medicare you pay about a fifth .*at most \$1,600 for one procedure, besides/,
+  );
+  assert.doesNotMatch(whatYouPay(2015), /at most/);
+});
+
+test("one sentence says that all hospitals cost the patient the same, and why", () => {
+  const most = ": the most that Medicare lets a hospital ask for one procedure.";
+  for (const [facilities, min, max, words] of [
+    [42, 9000, 20_000, `The same at all 42${most}`],
+    [2, 1000, 1001, "The same at all 2."],
+    [42, 1000, 20_000, ""],
+    [1, 9000, 9000, ""],
+  ] as const)
+    assert.equal(sameShare({ facilities }, { min, max }, 2024), words);
 });
 
 test("in a sample, no patient pays more than the law allows: both deductibles", () => {
@@ -425,7 +444,7 @@ test("the sentence gives the allowed range for up to 7 hospitals and the median 
   };
   assert.match(sentenceOf(2), /for a heart rhythm test\. Medicare allows \$11 to \$14\.$/);
   assert.match(sentenceOf(7), /Medicare allows \$11 to \$14\.$/);
-  assert.match(sentenceOf(8), /Medicare allows \$12 at the median\.$/);
+  assert.match(sentenceOf(8), /Medicare typically allows \$12\.$/);
 });
 
 const cmsCaveat = (facilities: number) => cmsProvenance(2024, null, null, "", facilities).caveat;

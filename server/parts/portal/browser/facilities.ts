@@ -3,7 +3,7 @@ import { money, times, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Entry, Priced } from "./answers.ts";
 import { getFile } from "./api.ts";
-import type { Scope } from "./around.ts";
+import { milesText, type Scope } from "./around.ts";
 import { Card, priceFigures, save, sourceText } from "./card.ts";
 import { maxPinned } from "./choice.ts";
 import type { View } from "./explore-data.ts";
@@ -26,7 +26,16 @@ import {
 import { inYear, pin } from "./location.ts";
 import { dollarScale, Letter } from "./picture.ts";
 import { linksOf } from "./pictures.ts";
-import { hospitals, isPriced, leastForQuartiles, milesText, orderText, shareOf } from "./words.ts";
+import {
+  hospitals,
+  isPriced,
+  leastForQuartiles,
+  orderText,
+  paysTitle,
+  sameShare,
+  shareOf,
+  whatYouPay,
+} from "./words.ts";
 
 /** Lists hospitals, with what a patient pays, and the amounts as dots on one scale. The heads choose the order. */
 
@@ -114,25 +123,25 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
   const pays = (entry: Entry) => (isPriced(entry) ? shareOf(entry.medicare_allowed, source.data_year) : null);
   const others = rows.filter(({ ccn }) => !top.some(({ entry }) => entry.ccn === ccn));
   const shown: Listed[] = [...top, ...others.map((entry) => ({ letter: "", entry }))];
-  const most = shareOf(Number.POSITIVE_INFINITY, source.data_year);
-  const limit = Number.isFinite(most) ? `, at most ${money(most)}` : "";
+  const line = median === null ? "" : " The upright line is the median charge.";
+  const same = choice.sort === "pays" ? sameShare(summary, allowed, source.data_year) : "";
   const title = [hospitals(count), count > 1 && orderText(choice)].filter(Boolean).join(", ");
   return html`<${Card}
     class="facilities"
     anchor="hospitals"
     title=${title}
     subject=${words.title}
-    sentence=${`${rows.length < count ? `The first ${rows.length} of ${hospitals(count)}. ` : ""}With Medicare you pay about a fifth of what is allowed${limit}.${median === null ? "" : " The upright line is the median charge."}`}
+    sentence=${`${rows.length < count ? `The first ${rows.length} of ${hospitals(count)}. ` : ""}${[same, whatYouPay(source.data_year)].filter(Boolean).join(" ")}${line}`}
     drawing=${() => html`<${TableDrawing} heads=${headsOf(columns.slice(1))} rows=${shown.map(drawnOf)} x=${x} />`}
     source=${sourceText([source.data_version], datasets)}
-    about=${html`<${DotsLegend} median=${median === null ? null : "median charge"} />`}
+    about=${html`${same && html`<span class="same">${same}</span> `}<${DotsLegend} median=${median === null ? null : "median charge"} />`}
     name=${name}
     figures=${
       count === 0
         ? undefined
         : priceFigures(
             shown.map(({ entry }) => entry),
-            ["you pay about", pays, money],
+            [paysTitle.toLowerCase(), pays, money],
           )
     }
     isTable=${true}
@@ -147,6 +156,6 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
       x=${x}
     />
     <${More} shown=${choice.shown} listed=${rows.length} count=${count} />
-    <p class="about narrow-only">${words.found?.paid} <span class="quiet">${words.found?.comparison}</span></p>
+    <p class="about narrow-only">${line} ${words.found?.paid} <span class="quiet">${words.found?.comparison}</span></p>
   <//>`;
 }

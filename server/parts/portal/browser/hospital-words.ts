@@ -14,7 +14,7 @@ import {
 } from "./answers.ts";
 import { nameOf, plainOf } from "./procedures.ts";
 import { stateInSentence } from "./states.ts";
-import { standingText, whatIsPaid, withoutAnyPrice } from "./words.ts";
+import { standingText, whatIsPaid, whatYouPay } from "./words.ts";
 
 /** Makes the view of a hospital's page from the API's answers, and puts it into words. The server does the same. */
 
@@ -70,13 +70,14 @@ export function hospitalViewOf(
 
 /**
  * @param code code of the chosen procedure; null if none is chosen
- * @returns what is said about the chosen procedure or about a lack of prices, and about all procedures; may be empty
+ * @returns what is said about the chosen procedure or about a lack of prices, what "you pay" means, and what is said
+ * about all procedures; each may be empty
  */
 export function hospitalText(
   { data, facility, source }: FacilityAnswer,
   code: string | null,
-): Record<"own" | "further", string> {
-  if (data.length === 0) return { own: withoutAnyPrice, further: "" };
+): Record<"own" | "share" | "further", string> {
+  if (data.length === 0) return { own: withoutAnyPrice, share: "", further: "" };
   const chosen = data.find((row) => row.code === code);
   const plain = code === null ? undefined : plainOf(code);
   const compared = data.filter(({ national }) => national.facilities > 1);
@@ -103,8 +104,12 @@ export function hospitalText(
   const ratio = medianOf(data.map((row) => row.submitted_charge / row.medicare_allowed));
   const subject = data.length === 1 ? "It" : "Typically it";
   const further = `${nation} ${subject} charges ${times(ratio).replace("×", " times")} what Medicare allows. ${whatIsPaid(source.data_year, chosen?.medicare_allowed)}`;
-  return { own, further };
+  return { own, share: whatYouPay(source.data_year), further };
 }
+
+/** Why a hospital has no price at all. */
+const withoutAnyPrice =
+  "It has no prices: CMS suppresses what a hospital did for too few Medicare patients (10 services or fewer).";
 
 function medianOf(numbers: number[]): number {
   const sorted = numbers.sort((a, b) => a - b);

@@ -13,7 +13,7 @@ import { mapFigures, StatesMap } from "./map.ts";
 import { Letter } from "./picture.ts";
 import { titleOf } from "./procedures.ts";
 import { leastYears, Trend } from "./trend.ts";
-import { isFew, isPriced, mainClause, placeText, placeTitle, pricesTitle, shareOf, textOf } from "./words.ts";
+import { isFew, isPriced, mainClause, paysTitle, placeText, pricesTitle, shareOf, textOf } from "./words.ts";
 
 /** Shows the pictures of a procedure, each in a card. */
 
@@ -86,12 +86,12 @@ export function Compared({ view }: { view: View }) {
       : null;
   const lines: ComparedLine[] = [
     {
-      ...{ title: "You pay about", kind: "pays", write: money },
+      ...{ title: paysTitle, kind: "pays", write: money },
       of: ({ entry }) => share(entry?.medicare_allowed),
       median: share(summary.median_allowed),
     },
     {
-      ...{ title: "Medicare allows", kind: "allowed", write: money },
+      ...{ title: "Allowed", kind: "allowed", write: money },
       of: ({ entry }) => entry?.medicare_allowed,
       median: summary.median_allowed,
     },
@@ -192,7 +192,7 @@ export function Years({ view }: { view: View }) {
   const year = unlessFailed(view.scope)?.source.data_year ?? null;
   const last = trends.data[trends.data.length - 1];
   const isState = choice.state !== null && !isBeside;
-  const whose = isState ? placeTitle(choice) : "the nation";
+  const whose = isState ? placeText(choice) : `${isBeside ? "" : "in "}the whole country`;
   const where = isState ? placeText(choice) : "in the nation";
   const half = trends.data.every(isFew) ? "" : " with the middle half";
   return html`<${Card}

@@ -23,7 +23,7 @@ import { inYear } from "./location.ts";
 import { dollarScale } from "./picture.ts";
 import { plainOf, titleOf } from "./procedures.ts";
 import { stateName } from "./states.ts";
-import { isFew, orderText, shareOf, standingText } from "./words.ts";
+import { isFew, orderText, paysTitle, shareOf, standingText } from "./words.ts";
 
 /** Lists a hospital's procedures, and compares its charges with the medians of nation and state. */
 
@@ -119,6 +119,7 @@ export function Standings({ answer, datasets, sorted, chosen, shown, note }: Sta
       amounts,
     };
   };
+  const line = "The upright line is the nation's median charge.";
   return html`<${Card}
     class="facilities standing"
     title=${[all, found.length > 1 && orderText(sorted)].filter(Boolean).join(", ")}
@@ -127,7 +128,7 @@ export function Standings({ answer, datasets, sorted, chosen, shown, note }: Sta
     figures=${facilityFigures(found, source.data_year)}
     isTable=${true}
     subject=${`${facility.facility}, ${source.data_year}`}
-    sentence=${`${rows.length < found.length ? `The first ${rows.length} of ${all}. ` : ""}What it charges for each procedure, and what Medicare allows it. The upright line is the nation's median charge.`}
+    sentence=${`${rows.length < found.length ? `The first ${rows.length} of ${all}. ` : ""}What it charges for each procedure, and what Medicare allows. ${line}`}
     drawing=${() => html`<${TableDrawing} heads=${headsOf([...amountColumns, servicesColumn])} rows=${rows.map(drawnOf)} x=${x} />`}
     source=${sourceText([source.data_version], datasets)}
   >
@@ -135,16 +136,16 @@ export function Standings({ answer, datasets, sorted, chosen, shown, note }: Sta
     ${found.length === 0 && html`<p class="quiet" role="status">It has no price for a procedure with these words.</p>`}
     <${List} label="Procedures" columns=${columns} rows=${rows.map(rowOf)} sorted=${sorted} x=${x} />
     ${found.length > 0 && html`<${More} shown=${shown} listed=${rows.length} count=${found.length} />`}
-    <p class="about narrow-only">${note}</p>
+    <p class="about narrow-only">${line} ${note}</p>
   <//>`;
 }
 
 function Beside({ charged, standing, where }: { charged: number; standing: Standing; where: string }) {
   const { facilities, median_charge } = standing;
   if (facilities === 1) return html`<small class="quiet">no other in ${where}</small>`;
-  return html`<span title=${standingText(standing, ` in ${where}`)}>${change(Math.round((charged / median_charge - 1) * 100))}</span>
+  return html`<span title=${standingText(standing, ` in ${where}`)}>${change(Math.round((charged / median_charge - 1) * 100))}</span>${" "}
     <small class="quiet">median ${money(median_charge)}</small>
-    ${isFew(standing) && html`<small class="quiet">of ${facilities} hospitals</small>`}`;
+    ${isFew(standing) && html` <small class="quiet">of ${facilities} hospitals</small>`}`;
 }
 
 const standingColumns = (title: string, of: "national" | "within_state"): FigureColumn<FacilityRow>[] => [
@@ -165,5 +166,5 @@ const facilityFigures = (rows: readonly FacilityRow[], year: number): Figures =>
     ["services", ({ services }) => services, whole],
     ...standingColumns("national", "national"),
     ...standingColumns("state", "within_state"),
-    ["you pay about", (row) => shareOf(row.medicare_allowed, year), money],
+    [paysTitle.toLowerCase(), (row) => shareOf(row.medicare_allowed, year), money],
   );

@@ -3,6 +3,7 @@ import { counted, whole } from "../../../../shared/browser/format.ts";
 import { html } from "../../../../shared/browser/html.ts";
 import { type Ask, type FacilitiesAnswer, Failure } from "../answers.ts";
 import { viewNow, viewOnce } from "../api.ts";
+import { milesText } from "../around.ts";
 import { Card, sourceText, trendFigures } from "../card.ts";
 import { shownOf } from "../choice.ts";
 import { YearField } from "../form.ts";
@@ -22,7 +23,7 @@ import { Key } from "../picture.ts";
 import { nameOf, titleOf } from "../procedures.ts";
 import { Standings, sortedBy } from "../standings.ts";
 import { leastYears, Trend } from "../trend.ts";
-import { isFew, isSynthetic, milesText, noHospital, tabTitle } from "../words.ts";
+import { isFew, isSynthetic, noHospital, tabTitle } from "../words.ts";
 
 /** Shows a hospital: its procedures compared with nation and state, its trend, and the hospitals around it. */
 
@@ -63,13 +64,14 @@ interface ShownProps {
 function Shown({ view, sorted, shown }: ShownProps) {
   const { answer, code, near, datasets } = view;
   const { facility, data, source } = answer;
-  const { own, further } = hospitalText(answer, code);
+  const { own, share, further } = hospitalText(answer, code);
   return html`<div class="sentence hospital-head">
       <div>
         <h1>${facility.facility}</h1>
         <p class="under quiet">${addressText(answer)}</p>
         <${WarningBand} caveat=${source.caveat} />
         <p class="under">${own}</p>
+        <p class="under small">${share}</p>
         <p class="under further">${further}</p>
       </div>
       <${YearField} datasets=${datasets} shown=${String(source.data_year)} choose=${(year: string) => go(withParameters({ year }))} />
@@ -90,7 +92,7 @@ function Years({ view }: { view: HospitalView }) {
   const pinned = [{ letter: "A", ccn, entry: null, standings: {}, trend: own }];
   return html`<${Card}
     title=${`Over the years: ${titleOf(procedure)}`}
-    about=${html`<${Key} kind="charge" /> what it charges, <${Key} kind="allowed" /> what Medicare allows it; in grey, the nation's median charge${!trends.data.every(isFew) && " with its middle half"}`}
+    about=${html`<${Key} kind="charge" /> what it charges, <${Key} kind="allowed" /> what Medicare allows; in grey, the nation's median charge${!trends.data.every(isFew) && " with its middle half"}`}
     subject=${answer.facility.facility}
     name=${`years-${ccn}-${procedure.code}`}
     figures=${trendFigures(trends.data, pinned)}
@@ -105,7 +107,7 @@ function Near({ near, view }: { near: FacilitiesAnswer; view: HospitalView }) {
   const { procedure } = view;
   const others = near.data.filter(({ ccn }) => ccn !== facility.ccn).slice(0, nearShown);
   return html`<section class="card near" aria-labelledby="near">
-    <header><h2 id="near">Hospitals near it</h2><p class="about quiet">${others.length < near.summary.facilities - 1 ? `The nearest ${others.length} of ` : ""}${whole(near.summary.facilities - 1)} within ${nearMiles} miles</p></header>
+    <header><h2 id="near">Hospitals nearby</h2><p class="about quiet">${others.length < near.summary.facilities - 1 ? `The nearest ${others.length} of ` : ""}${whole(near.summary.facilities - 1)} within ${nearMiles} miles</p></header>
     <table><thead><tr><th scope="col">Hospital</th><th scope="col" class="number">Miles</th></tr></thead>
       <tbody>${others.map(
         ({ ccn, facility: name, city, state, zip, distance }) => html`<tr>
