@@ -204,6 +204,25 @@ test("a hospital's page lists ten procedures first, more by a click, and the fil
   await close();
 });
 
+test("on a phone, each compared hospital is named once before the list, and its chip is a letter", async () => {
+  const { ccns, zip } = await nearlyEqual();
+  const { page, close } = await openPage(browser, server.api, phone);
+  page.setDefaultTimeout(patienceMs);
+  await page.goto(`/?procedure=5072&near=${zip}&within=100&with=${ccns.join(",")}`);
+  await page.locator("#compared thead a").nth(2).waitFor();
+  for (const [i, link] of (await page.locator("#compared thead a").all()).entries()) {
+    const name = await link.innerText();
+    const shown = page.locator(":is(.sentence, #compared) :is(a, button span)", { hasText: name });
+    const visible = await shown.evaluateAll(
+      (all) => all.filter((one) => one.checkVisibility() && !one.classList.contains("unseen")).length,
+    );
+    assert.equal(visible, 1, name);
+    const chip = page.getByRole("button", { name: `Remove: ${"ABC"[i]} ${name}` });
+    assert.equal(((await chip.boundingBox())?.width ?? 999) < 90, true);
+  }
+  await close();
+});
+
 test("on a phone, each row of a list around a place has its amounts and the column that the list is sorted by", async () => {
   const { zip } = await somewhere();
   const { page, close } = await openPage(browser, server.api, phone);
@@ -377,6 +396,7 @@ for (const viewport of [wide, narrow])
           heads.map(({ textContent }) => textContent?.replaceAll(/\s+/g, " ").trim() ?? ""),
         );
       assert.equal(heads.length, 4);
+      assert.ok(drawn.includes((await page.title()).split(" – ")[0]), `place and procedure are in ${drawn}`);
       for (const text of [...heads, ...lines]) assert.ok(drawn.includes(text), `${text} is in ${drawn}`);
       await guarded.close();
       guarded.assertWellBehaved();
@@ -597,17 +617,18 @@ test("an analyst compares two hospitals over four years", async () => {
     const compared = page.locator("#compared tbody tr");
     const cellsOf = async (title: string) =>
       (await compared.filter({ hasText: title }).locator("td").allInnerTexts()).slice(0, 2);
-    for (const [i, year] of years.entries())
-      assert.deepEqual(
-        // The year that is shown stands in a row of its own.
-        await cellsOf(year === 2024 ? "Medicare allows" : `Allowed in ${year}`),
-        [first, second].map(({ data }) => dollars(data[i].medicare_allowed ?? 0)),
-      );
-    assert.equal(await compared.filter({ hasText: "Allowed in 2024" }).count(), 0);
-    assert.deepEqual(
-      await cellsOf("Charge"),
-      [first, second].map(({ data }) => dollars(data[3].submitted_charge ?? 0)),
-    );
+    assert.deepEqual(await compared.locator("th").allInnerTexts(), [
+      paysTitle,
+      ...years.map((year) => `Allowed in ${year}`),
+      ...years.map((year) => `Charge in ${year}`),
+      "Services",
+    ]);
+    for (const [i, year] of years.entries()) {
+      const amounts = (of: "medicare_allowed" | "submitted_charge") =>
+        [first, second].map(({ data }) => dollars(data[i][of] ?? 0));
+      assert.deepEqual(await cellsOf(`Allowed in ${year}`), amounts("medicare_allowed"));
+      assert.deepEqual(await cellsOf(`Charge in ${year}`), amounts("submitted_charge"));
+    }
     assert.deepEqual(
       await cellsOf(paysTitle),
       [first, second].map(({ data }) => dollars(shareOf(data[3].medicare_allowed ?? 0, 2024))),

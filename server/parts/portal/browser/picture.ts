@@ -177,8 +177,8 @@ export function Chip({ text, remove, letter, next }: ChipProps) {
     remove();
     document.querySelector<HTMLElement>(next)?.focus({ preventScroll: true });
   };
-  return html`<button type="button" class="chip" onClick=${onClick}>
-    <span class="unseen">Remove: </span>${letter && html`<${Letter} letter=${letter} /> `}<span>${text}</span><span aria-hidden="true">×</span>
+  return html`<button type="button" class="chip" title=${letter && text} onClick=${onClick}>
+    <span class="unseen">Remove: </span>${letter && html`<${Letter} letter=${letter} /> `}<span class=${letter && "unseen"}>${text}</span><span aria-hidden="true">×</span>
   </button>`;
 }
 

@@ -48,7 +48,7 @@ function Prices({ words: { found, nothing }, code, band }: PricesProps) {
   return html`<h1>${main.map(shown)}</h1>${band}<p class="under small">${share}</p>
     ${own.map(
       ({ letter, ccn, name, clause }) => html`<p class="under"><b class="letter">${letter}</b>${" "}
-        ${name !== null && html`<a href=${inYear(`/facilities/${ccn}`, { procedure: code })}>${name}</a>`}${clause.map(shown)}</p>`,
+        ${name !== null && html`<a class="further" href=${inYear(`/facilities/${ccn}`, { procedure: code })}>${name}</a>`}${clause.map(shown)}</p>`,
     )}
     <p class="under further">${paid}</p>
     <p class="under further quiet">${comparison}</p>`;
