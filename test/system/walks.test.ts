@@ -223,6 +223,47 @@ test("on a phone, each compared hospital is named once before the list, and its 
   await close();
 });
 
+test("a near hospital is compared if it has a price for the procedure, and links are high enough for a finger", async () => {
+  const { ccn, zip } = await somewhere();
+  const code = "5072";
+  const around = `/facilities?near=${zip}&within=25&sort=distance&limit=9`;
+  const all = (await answerOf<FacilitiesAnswer>(around)).data.filter((one) => one.ccn !== ccn).slice(0, 8);
+  const doing = await answerOf<FacilitiesAnswer>(
+    `/facilities?near=${zip}&within=25&procedure=${code}&status=all&limit=100`,
+  );
+  const { page, close } = await openPage(browser, server.api, phone);
+  page.setDefaultTimeout(patienceMs);
+  await page.goto(`/facilities/${ccn}?procedure=${code}`);
+  const rows = page.locator(".near tbody tr");
+  await rows.first().waitFor();
+  assert.equal(await rows.count(), all.length);
+  for (const [i, one] of all.entries()) {
+    const price = doing.data.find((row) => row.ccn === one.ccn);
+    const words =
+      price?.status === "priced"
+        ? "compare"
+        : price
+          ? "too few Medicare patients for a price"
+          : "no price for the same procedure";
+    assert.equal(await rows.nth(i).locator("small").innerText(), `${one.city}, ${one.state} · ${words}`);
+    assert.equal(await rows.nth(i).getByRole("link").count(), words === "compare" ? 2 : 1);
+  }
+  for (const path of [
+    `/facilities/${ccn}?procedure=${code}`,
+    `/?procedure=${code}&near=${zip}&with=${ccn}&year=2023`,
+    `/?procedure=${code}&near=${zip}&within=1&year=2021`,
+    `/?procedure=${code}&state=MD`,
+  ]) {
+    await page.goto(path);
+    await page.locator(".explore[aria-busy=false]").waitFor();
+    const heights = await page
+      .locator(".explore a:visible")
+      .evaluateAll((all) => all.map((one) => one.getBoundingClientRect().height));
+    assert.ok(heights.length > 0 && Math.min(...heights) >= 24, `${path}: ${heights}`);
+  }
+  await close();
+});
+
 test("on a phone, each row of a list around a place has its amounts and the column that the list is sorted by", async () => {
   const { zip } = await somewhere();
   const { page, close } = await openPage(browser, server.api, phone);

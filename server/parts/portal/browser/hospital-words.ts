@@ -30,6 +30,8 @@ export interface HospitalView {
   own: FacilityTrendsAnswer | null;
   trends: TrendsAnswer | null;
   near: FacilitiesAnswer | null;
+  /** The nearest hospitals that do the procedure, with a price or too few Medicare patients. */
+  nearDoing: FacilitiesAnswer | null;
   datasets: Dataset[];
 }
 
@@ -54,17 +56,22 @@ export function hospitalViewOf(
     sort: "distance",
     limit: nearShown + 1,
   };
-  const nearPaths = answer.facility.zip ? [pathOf("/healthcare/facilities", around, year)] : [];
+  const nearPaths = answer.facility.zip
+    ? [around, ...(procedure ? [{ ...around, procedure: procedure.code, status: "all" }] : [])].map((of) =>
+        pathOf("/healthcare/facilities", of, year),
+      )
+    : [];
   const trendPaths = procedure
     ? [`${segment}/trends`, "/healthcare/trends"].map((path) => pathOf(path, { procedure: procedure.code }))
     : [];
   ask<object[]>(...nearPaths, ...trendPaths);
-  const [near = null] = ask<FacilitiesAnswer[]>(...nearPaths);
+  const [near = null, nearDoing = null] = ask<FacilitiesAnswer[]>(...nearPaths);
   const [own = null] = ask<FacilityTrendsAnswer[]>(...trendPaths.slice(0, 1));
   const [trends = null] = ask<TrendsAnswer[]>(...trendPaths.slice(1));
   return {
     ...{ answer, code, procedure, datasets: unlessFailed(versions)?.data ?? [] },
     ...{ own: unlessFailed(own), trends: unlessFailed(trends), near: unlessFailed(near) },
+    nearDoing: unlessFailed(nearDoing),
   };
 }
 

@@ -23,7 +23,7 @@ import { Key } from "../picture.ts";
 import { nameOf, titleOf } from "../procedures.ts";
 import { Standings, sortedBy } from "../standings.ts";
 import { leastYears, Trend } from "../trend.ts";
-import { isFew, isSynthetic, noHospital, tabTitle } from "../words.ts";
+import { isFew, isPriced, isSynthetic, noHospital, tabTitle } from "../words.ts";
 
 /** Shows a hospital: its procedures compared with nation and state, its trend, and the hospitals around it. */
 
@@ -104,15 +104,23 @@ function Years({ view }: { view: HospitalView }) {
 
 function Near({ near, view }: { near: FacilitiesAnswer; view: HospitalView }) {
   const { facility } = view.answer;
-  const { procedure } = view;
+  const { procedure, nearDoing } = view;
   const others = near.data.filter(({ ccn }) => ccn !== facility.ccn).slice(0, nearShown);
+  /** A link that compares the two hospitals, or why there is no price to compare. */
+  const compareWith = (ccn: string, name: string) => {
+    const doing = nearDoing?.data.find((one) => one.ccn === ccn);
+    if (!procedure || !doing) return "no price for the same procedure";
+    if (!isPriced(doing)) return "too few Medicare patients for a price";
+    const both = inYear("/", { procedure: procedure.code, with: `${facility.ccn},${ccn}` });
+    return html`<a href=${both} aria-label=${`Compare with ${name}`}>compare</a>`;
+  };
   return html`<section class="card near" aria-labelledby="near">
     <header><h2 id="near">Hospitals nearby</h2><p class="about quiet">${others.length < near.summary.facilities - 1 ? `The nearest ${others.length} of ` : ""}${whole(near.summary.facilities - 1)} within ${nearMiles} miles</p></header>
     <table><thead><tr><th scope="col">Hospital</th><th scope="col" class="number">Miles</th></tr></thead>
       <tbody>${others.map(
         ({ ccn, facility: name, city, state, zip, distance }) => html`<tr>
-          <td><a href=${inYear(`/facilities/${ccn}`)}>${name}</a> <small class="quiet">${city}, ${state}${" "}
-            ${procedure && html`<a href=${inYear("/", { procedure: procedure.code, with: `${facility.ccn},${ccn}` })} aria-label=${`Compare with ${name}`}>compare</a>`}</small></td>
+          <td><a href=${inYear(`/facilities/${ccn}`)}>${name}</a>${" "}
+            <small class="quiet">${city}, ${state} · ${compareWith(ccn, name)}</small></td>
           <td class="number">${milesText(distance, zip === facility.zip)}</td>
         </tr>`,
       )}</tbody></table>
