@@ -9,9 +9,11 @@ import type {
   ProcedureAnswer,
   TrendsAnswer,
 } from "../../server/parts/portal/browser/answers.ts";
+import { dollarScale, letterWidth, placedTicks } from "../../server/parts/portal/browser/picture.ts";
 import { plainOf } from "../../server/parts/portal/browser/procedures.ts";
 import { states } from "../../server/parts/portal/browser/states.ts";
-import { isPriced, shareOf } from "../../server/parts/portal/browser/words.ts";
+import { isPriced, paysTitle, shareOf } from "../../server/parts/portal/browser/words.ts";
+import { money } from "../../server/shared/browser/format.ts";
 import {
   accessibilityFaults,
   type GuardedPage,
@@ -116,7 +118,7 @@ test("the first view shows the API's numbers without an API request, and with fe
   const { min_charge, max_charge, median_charge, median_allowed, facilities } = answer.summary;
   await heading(
     page,
-    `${facilities} hospitals charge from ${dollars(min_charge)} to ${dollars(max_charge)} for ${plainOf("5072")?.name}. Half charge ${dollars(median_charge)} or more; Medicare allows ${dollars(median_allowed)} at the median.`,
+    `${facilities} hospitals charge from ${dollars(min_charge)} to ${dollars(max_charge)} for ${plainOf("5072")?.name}. Half charge ${dollars(median_charge)} or more; Medicare typically allows ${dollars(median_allowed)}.`,
   );
   // The server writes the heading. The page's modules send the requests and draw the rows.
   await page.locator(".facilities tbody tr").nth(9).waitFor();
@@ -496,6 +498,26 @@ test("on a phone, a tap on what isn't here leads to why, and where it is", async
   assert.equal(await page.locator(".under a").first().getAttribute("href"), lookup);
 });
 
+test("a scale of dollars has at least two amounts at any width, three if they fit, and none overlaps or is cut", () => {
+  for (const width of [150, 170, 210, 328, 700, 1400])
+    for (const low of [9.5, 100, 263, 1204, 2010, 9100])
+      for (const ratio of [1, 2.7, 11, 32, 400]) {
+        const scale = dollarScale([low, low * ratio], 0, width);
+        const placed = placedTicks(scale, width);
+        const said = `${width} ${low} ${ratio}: ${placed.map(({ tick }) => tick)}`;
+        assert.ok(placed.length >= (width >= 210 && ratio > 4 && ratio < 100 ? 3 : 2), said);
+        const ends = placed.map(({ tick, at }) => {
+          const half = (money(tick).length * letterWidth) / 2;
+          return [at - half, at + half];
+        });
+        assert.ok(
+          ends.every(([left], i) => left > (ends[i - 1]?.[1] ?? -1)),
+          said,
+        );
+        assert.ok((ends.at(-1)?.[1] ?? width + 1) <= width, said);
+      }
+});
+
 test("the address keeps how many hospitals are listed, for a reload and for the way back", async () => {
   const { page } = await open("/?procedure=5072");
   const rows = page.locator(".facilities tbody tr");
@@ -689,7 +711,7 @@ for (const [path, titles] of [
       const words = await row.locator(".word:visible").allInnerTexts();
       assert.deepEqual(
         words.filter((word) => word !== title),
-        ["You pay about", "Allowed", "Charge"],
+        [paysTitle, "Allowed", "Charge"],
         title,
       );
       assert.ok(words.includes(title), title);
@@ -699,7 +721,7 @@ for (const [path, titles] of [
 
 test("a list is sorted by what the patient pays, as the API sorts by the allowed amount", async () => {
   const { page, asked } = await open("/?procedure=5072");
-  const head = page.getByRole("columnheader", { name: "You pay about" });
+  const head = page.getByRole("columnheader", { name: paysTitle });
   for (const order of ["desc", "asc"] as const) {
     await head.getByRole("button").click();
     const path = `/api/v1/healthcare/facilities?procedure=5072&sort=allowed${order === "desc" ? "&order=desc" : ""}&limit=50`;
@@ -727,7 +749,7 @@ for (const [size, viewport] of Object.entries({ narrow, wide }))
     const { page } = await open("/facilities/000001?sort=pays", { viewport });
     const { data, source } = await answerOf<FacilityAnswer>("/api/v1/healthcare/facilities/000001");
     await page.locator(".standing td.pays").first().waitFor();
-    const word = viewport === narrow ? "You pay about " : "";
+    const word = viewport === narrow ? `${paysTitle} ` : "";
     assert.deepEqual(
       (await page.locator(".standing td.pays").allInnerTexts()).map((text) => text.replaceAll(/\s+/g, " ")),
       data
@@ -934,8 +956,11 @@ test("related elements are aligned", async () => {
   await page.setViewportSize(narrow);
   await page.goto("/facilities/000001");
   await page.locator(".standing td.pays .word").first().waitFor();
-  const amounts = await boxesOf(".standing tbody tr:first-child td:is(.pays, .allowed, .charge)");
-  assert.equal(new Set(amounts.map(({ y }) => y)).size, 1, "the amounts are one line");
+  const [pays, allowed, charge] = await boxesOf(
+    ".standing tbody tr:first-child td:is(.pays, .allowed, .charge)",
+  );
+  assert.equal(pays.x, allowed.x, "the amounts begin at one edge");
+  assert.equal(allowed.y, charge.y, "what the hospital is allowed and charges is one line");
 });
 
 test("all controls can be reached and used by keyboard alone", async () => {

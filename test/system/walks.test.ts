@@ -12,8 +12,13 @@ import { publishSnapshot } from "../../datasets/revisions.ts";
 import { defaultSampleSeed, syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
 import { encodeSnapshot } from "../../engine/index.ts";
 import { newWebhookSecret } from "../../server/accounts/changes.ts";
-import type { FacilitiesAnswer, FacilityTrendsAnswer } from "../../server/parts/portal/browser/answers.ts";
-import { milesText, shareOf } from "../../server/parts/portal/browser/words.ts";
+import type {
+  FacilitiesAnswer,
+  FacilityAnswer,
+  FacilityTrendsAnswer,
+} from "../../server/parts/portal/browser/answers.ts";
+import { milesText } from "../../server/parts/portal/browser/around.ts";
+import { paysTitle, shareOf } from "../../server/parts/portal/browser/words.ts";
 import { Store } from "../../server/store/store.ts";
 import { launch, narrow, openPage, wide } from "../support/browser.ts";
 import {
@@ -157,11 +162,106 @@ test("a phone's first screen has the warning in one line and the list's first am
     const [band, pays] = [await boxOf(".band.sample"), await boxOf(".facilities td.pays")];
     assert.ok(band.height < 40 && band.y < pays.y, `the warning is one line: ${JSON.stringify(band)}`);
     assert.ok(pays.y + pays.height <= narrow.height, `${path}: ${pays.y + pays.height}`);
-    // The long texts stand below the list.
+    // One short sentence says what "you pay" means, before the list. The long texts stand below the list.
+    const share = page.locator(".sentence .under.small", { hasText: "With Medicare you pay about a fifth" });
+    assert.match(await share.innerText(), /Without insurance/);
     assert.equal(await page.locator(".sentence .further:visible").count(), 0);
-    assert.match(await page.locator(".facilities .narrow-only").innerText(), /usually pays a fifth/);
+    assert.match(
+      await page.locator(".facilities .narrow-only").innerText(),
+      /With Medicare nobody pays the charge/,
+    );
     await close();
   }
+});
+
+test("a hospital's page lists ten procedures first, more by a click, and the filter searches all", async () => {
+  const { ccn } = await somewhere();
+  const { data } = await answerOf<FacilityAnswer>(`/facilities/${ccn}`);
+  assert.ok(data.length > 35, `${data.length} procedures`);
+  const { page, close } = await openPage(browser, server.api, phone);
+  page.setDefaultTimeout(patienceMs);
+  await page.goto(`/facilities/${ccn}`);
+  const rows = page.locator(".standing tbody tr");
+  await page
+    .getByRole("heading", { name: `${data.length} procedures, dearest against the nation first` })
+    .waitFor();
+  await rows.nth(9).waitFor();
+  assert.equal(await rows.count(), 10);
+  await page.getByRole("button", { name: "Show 25 more" }).click();
+  await rows.nth(34).waitFor();
+  assert.equal(new URL(page.url()).searchParams.get("shown"), "35");
+  await page.reload();
+  await rows.nth(34).waitFor();
+  await page.goto(`/facilities/${ccn}`);
+  await rows.nth(9).waitFor();
+  const ratioOf = ({ national, submitted_charge }: (typeof data)[number]) =>
+    national.facilities === 1 ? 0 : submitted_charge / national.median_charge;
+  const [last] = data.toSorted((a, b) => ratioOf(a) - ratioOf(b));
+  assert.equal(await rows.filter({ hasText: last.code }).count(), 0);
+  await page.getByRole("searchbox", { name: "Find a procedure" }).fill(last.code);
+  await rows.filter({ hasText: last.code }).waitFor();
+  await page.getByText("That is the only one.").waitFor();
+  await close();
+});
+
+test("on a phone, each compared hospital is named once before the list, and its chip is a letter", async () => {
+  const { ccns, zip } = await nearlyEqual();
+  const { page, close } = await openPage(browser, server.api, phone);
+  page.setDefaultTimeout(patienceMs);
+  await page.goto(`/?procedure=5072&near=${zip}&within=100&with=${ccns.join(",")}`);
+  await page.locator("#compared thead a").nth(2).waitFor();
+  for (const [i, link] of (await page.locator("#compared thead a").all()).entries()) {
+    const name = await link.innerText();
+    const shown = page.locator(":is(.sentence, #compared) :is(a, button span)", { hasText: name });
+    const visible = await shown.evaluateAll(
+      (all) => all.filter((one) => one.checkVisibility() && !one.classList.contains("unseen")).length,
+    );
+    assert.equal(visible, 1, name);
+    const chip = page.getByRole("button", { name: `Remove: ${"ABC"[i]} ${name}` });
+    assert.equal(((await chip.boundingBox())?.width ?? 999) < 90, true);
+  }
+  await close();
+});
+
+test("a near hospital is compared if it has a price for the procedure, and links are high enough for a finger", async () => {
+  const { ccn, zip } = await somewhere();
+  const code = "5072";
+  const around = `/facilities?near=${zip}&within=25&sort=distance&limit=9`;
+  const all = (await answerOf<FacilitiesAnswer>(around)).data.filter((one) => one.ccn !== ccn).slice(0, 8);
+  const doing = await answerOf<FacilitiesAnswer>(
+    `/facilities?near=${zip}&within=25&procedure=${code}&status=all&limit=100`,
+  );
+  const { page, close } = await openPage(browser, server.api, phone);
+  page.setDefaultTimeout(patienceMs);
+  await page.goto(`/facilities/${ccn}?procedure=${code}`);
+  const rows = page.locator(".near tbody tr");
+  await rows.first().waitFor();
+  assert.equal(await rows.count(), all.length);
+  for (const [i, one] of all.entries()) {
+    const price = doing.data.find((row) => row.ccn === one.ccn);
+    const words =
+      price?.status === "priced"
+        ? "compare"
+        : price
+          ? "too few Medicare patients for a price"
+          : "no price for the same procedure";
+    assert.equal(await rows.nth(i).locator("small").innerText(), `${one.city}, ${one.state} · ${words}`);
+    assert.equal(await rows.nth(i).getByRole("link").count(), words === "compare" ? 2 : 1);
+  }
+  for (const path of [
+    `/facilities/${ccn}?procedure=${code}`,
+    `/?procedure=${code}&near=${zip}&with=${ccn}&year=2023`,
+    `/?procedure=${code}&near=${zip}&within=1&year=2021`,
+    `/?procedure=${code}&state=MD`,
+  ]) {
+    await page.goto(path);
+    await page.locator(".explore[aria-busy=false]").waitFor();
+    const heights = await page
+      .locator(".explore a:visible")
+      .evaluateAll((all) => all.map((one) => one.getBoundingClientRect().height));
+    assert.ok(heights.length > 0 && Math.min(...heights) >= 24, `${path}: ${heights}`);
+  }
+  await close();
 });
 
 test("on a phone, each row of a list around a place has its amounts and the column that the list is sorted by", async () => {
@@ -177,7 +277,7 @@ test("on a phone, each row of a list around a place has its amounts and the colu
     await page.getByRole("columnheader", { name: title }).getByRole("button").click();
     await page.locator("th[aria-sort]", { hasText: title }).waitFor();
     const words = await page.locator(".facilities tbody tr").nth(1).locator(".word:visible").allInnerTexts();
-    assert.deepEqual(words.toSorted(), ["Allowed", "Charge", "You pay about", beside].toSorted());
+    assert.deepEqual(words.toSorted(), ["Allowed", "Charge", paysTitle, beside].toSorted());
   }
   await close();
 });
@@ -186,7 +286,7 @@ test("paper shows the sentence, the list and its source, and nothing that can on
   const { ccn, zip } = await somewhere();
   for (const [path, ...texts] of [
     [`/?procedure=5072&near=${zip}&within=100&with=${ccn}`, "you pay about", "Source: ", " of "],
-    [`/facilities/${ccn}`, "It charges", "Source: ", "What you pay and what it charges"],
+    [`/facilities/${ccn}`, "It charges", "Source: ", " procedures, dearest against the nation first"],
     ["/data", "The data", "Cite it"],
     ["/reference#prices", "API reference", "Parameters"],
   ]) {
@@ -316,7 +416,7 @@ for (const viewport of [wide, narrow])
       assert.ok(rows.length >= 4 && rows[0].startsWith("A "), path);
       for (const row of rows) assert.ok(saved.includes(row), `${row} is in ${saved}`);
       assert.ok(
-        saved.indexOf("You pay about") < saved.indexOf("Allowed") &&
+        saved.indexOf(paysTitle) < saved.indexOf("Allowed") &&
           saved.indexOf("Allowed") < saved.indexOf("Charge"),
       );
       assert.equal(saved.includes("Miles"), path.includes("near="));
@@ -337,6 +437,7 @@ for (const viewport of [wide, narrow])
           heads.map(({ textContent }) => textContent?.replaceAll(/\s+/g, " ").trim() ?? ""),
         );
       assert.equal(heads.length, 4);
+      assert.ok(drawn.includes((await page.title()).split(" – ")[0]), `place and procedure are in ${drawn}`);
       for (const text of [...heads, ...lines]) assert.ok(drawn.includes(text), `${text} is in ${drawn}`);
       await guarded.close();
       guarded.assertWellBehaved();
@@ -384,13 +485,13 @@ test("around a ZIP code, a trend is drawn only for compared hospitals, and the n
   page.setDefaultTimeout(patienceMs);
   const years = page.locator("section.card", { has: page.getByRole("heading", { name: "Over the years" }) });
   for (const [place, pinned, title] of [
-    ["", [], "Over the years, the nation"],
-    ["&state=CA", [], "Over the years, California"],
-    ["&state=CA", ccns, "Over the years, California"],
+    ["", [], "Over the years, in the whole country"],
+    ["&state=CA", [], "Over the years, in California"],
+    ["&state=CA", ccns, "Over the years, in California"],
     [`&near=${zip}&within=1`, [], null],
     [`&near=${zip}&within=100`, [], null],
-    [`&near=${zip}&within=1`, ccns.slice(0, 1), "Over the years, beside the nation"],
-    [`&near=${zip}&within=1`, ccns, "Over the years, beside the nation"],
+    [`&near=${zip}&within=1`, ccns.slice(0, 1), "Over the years, beside the whole country"],
+    [`&near=${zip}&within=1`, ccns, "Over the years, beside the whole country"],
   ] as const) {
     await page.goto(`/?procedure=5072${place}${pinned.length === 0 ? "" : `&with=${pinned.join(",")}`}`);
     await page.locator(".reading").waitFor();
@@ -402,7 +503,7 @@ test("around a ZIP code, a trend is drawn only for compared hospitals, and the n
       assert.equal(await years.locator(".end.nation").count(), isBeside ? 1 : 0);
       assert.equal(await years.locator(".end.allowed").count(), isBeside && pinned.length > 1 ? 0 : 1);
       const saved = await savedTexts(page, years);
-      const where = title === "Over the years, California" ? "in California" : "in the nation";
+      const where = title === "Over the years, in California" ? "in California" : "in the nation";
       assert.ok(saved.includes(`the median charge ${where} is $`), saved);
     }
   }
@@ -450,7 +551,12 @@ test("a patient finds what a knee replacement costs within 25 miles of a city, a
     const allowed = data.map(({ medicare_allowed }) => medicare_allowed ?? 0).sort((a, b) => a - b);
     // For few hospitals, the sentence gives the range of allowed amounts instead of the median.
     const least = `${dollars(allowed[0])} to ${dollars(allowed[allowed.length - 1])}`;
-    await heading(page, `Medicare allows ${data.length < 8 ? least : dollars(summary.median_allowed ?? 0)}`);
+    await heading(
+      page,
+      data.length < 8
+        ? `Medicare allows ${least}`
+        : `Medicare typically allows ${dollars(summary.median_allowed ?? 0)}`,
+    );
     const first = page.locator(".facilities tbody tr").first();
     await first.filter({ hasText: data[0].facility }).waitFor();
     // The first amount of a row is the patient's.
@@ -552,19 +658,20 @@ test("an analyst compares two hospitals over four years", async () => {
     const compared = page.locator("#compared tbody tr");
     const cellsOf = async (title: string) =>
       (await compared.filter({ hasText: title }).locator("td").allInnerTexts()).slice(0, 2);
-    for (const [i, year] of years.entries())
-      assert.deepEqual(
-        // The year that is shown stands in a row of its own.
-        await cellsOf(year === 2024 ? "Medicare allows" : `Allowed in ${year}`),
-        [first, second].map(({ data }) => dollars(data[i].medicare_allowed ?? 0)),
-      );
-    assert.equal(await compared.filter({ hasText: "Allowed in 2024" }).count(), 0);
+    assert.deepEqual(await compared.locator("th").allInnerTexts(), [
+      paysTitle,
+      ...years.map((year) => `Allowed in ${year}`),
+      ...years.map((year) => `Charge in ${year}`),
+      "Services",
+    ]);
+    for (const [i, year] of years.entries()) {
+      const amounts = (of: "medicare_allowed" | "submitted_charge") =>
+        [first, second].map(({ data }) => dollars(data[i][of] ?? 0));
+      assert.deepEqual(await cellsOf(`Allowed in ${year}`), amounts("medicare_allowed"));
+      assert.deepEqual(await cellsOf(`Charge in ${year}`), amounts("submitted_charge"));
+    }
     assert.deepEqual(
-      await cellsOf("Charge"),
-      [first, second].map(({ data }) => dollars(data[3].submitted_charge ?? 0)),
-    );
-    assert.deepEqual(
-      await cellsOf("You pay about"),
+      await cellsOf(paysTitle),
       [first, second].map(({ data }) => dollars(shareOf(data[3].medicare_allowed ?? 0, 2024))),
     );
     assert.equal(

@@ -2,13 +2,13 @@ import { ApiError } from "../../api/errors.ts";
 import { money } from "../../shared/browser/format.ts";
 import { escapeHtml } from "../../shared/web-assets.ts";
 import { type Ask, Failure, isAbsence, type Known, type Priced, unlessFailed } from "./browser/answers.ts";
-import { choiceOf, maxShown } from "./browser/choice.ts";
+import { choiceOf, nextShown } from "./browser/choice.ts";
 import { knownOf, viewOf } from "./browser/explore-data.ts";
 import { type ExploreWords, wordsOf } from "./browser/explore-words.ts";
 import { addressText, hospitalText, hospitalViewOf } from "./browser/hospital-words.ts";
 import { type Nothing, seeTitle, type Way } from "./browser/nothing.ts";
 import { titleOf } from "./browser/procedures.ts";
-import { noHospital, orderText, placeTitle, shareOf, textOf } from "./browser/words.ts";
+import { noHospital, orderText, paysTitle, placeTitle, shareOf, textOf } from "./browser/words.ts";
 import {
   caveatOf,
   controlsOf,
@@ -24,9 +24,6 @@ import {
  * Writes the numbers for a URL into the page, for link previews and browsers without JavaScript. The page gets the same
  * answers, from which its script draws the pictures.
  */
-
-/** How many more hospitals a link shows. */
-const step = 25;
 
 /** Answers a request of a page. @throws ApiError */
 type Read = (path: string, query: string) => object;
@@ -95,7 +92,7 @@ function writePrices(path: string, parameters: URLSearchParams, ask: Ask) {
         year: choice.year ?? String(knownOf(view)?.source.data_year ?? ""),
       });
   if (words.found === null) return { controls, ...writeNothing(path, parameters, words, source) };
-  const { main, own, paid, comparison } = words.found;
+  const { main, share, own, paid, comparison } = words.found;
   const { year } = choice;
   const ownHtml = own.map(({ letter, ccn, name, clause }) => {
     const link =
@@ -105,7 +102,7 @@ function writePrices(path: string, parameters: URLSearchParams, ask: Ask) {
     return `<p class="under"><b class="letter">${letter}</b> ${link}${htmlOf(clause)}</p>`;
   });
   const ownText = own.flatMap(({ name, clause }) => (name === null ? [] : [name + textOf(clause)]));
-  const under = `${ownHtml.join("")}<p class="under further">${escapeHtml(paid)}</p><p class="under further quiet">${escapeHtml(comparison)}</p>`;
+  const under = `<p class="under small">${escapeHtml(share)}</p>${ownHtml.join("")}<p class="under further">${escapeHtml(paid)}</p><p class="under further quiet">${escapeHtml(comparison)}</p>`;
   const { data_year, data_version } = unlessFailed(view.scope)?.source ?? { data_year: 0, data_version: "" };
   const isNear = choice.near !== null;
   const rowOf = ({ ccn, facility, city, state, distance, submitted_charge, medicare_allowed }: Priced) => [
@@ -117,7 +114,7 @@ function writePrices(path: string, parameters: URLSearchParams, ask: Ask) {
   ];
   const { data, facilities } = view.list;
   const rows = data.slice(0, choice.shown);
-  const next = Math.min(choice.shown + step, maxShown);
+  const next = nextShown(choice.shown);
   const more =
     rows.length < facilities && next > choice.shown
       ? `<p>${linkHtml(path, parameters, { text: `Show ${Math.min(next - rows.length, facilities - rows.length)} more`, changes: { shown: String(next) } })} of ${facilities}</p>`
@@ -131,7 +128,7 @@ function writePrices(path: string, parameters: URLSearchParams, ask: Ask) {
       formOf(path),
       tableOf(
         `${rows.length < facilities ? "The first" : "All"} hospitals of the list, ${orderText(choice)}, data version ${data_version}`,
-        ["Hospital", ...(isNear ? ["Miles"] : []), "You pay about", "Medicare allows", "Charge"],
+        ["Hospital", ...(isNear ? ["Miles"] : []), paysTitle, "Medicare allows", "Charge"],
         rows.map(rowOf),
       ),
       more,
@@ -190,17 +187,17 @@ function writeHospital(path: string, parameters: URLSearchParams, ask: Ask) {
     return { title: "Nothing was found", description: why, sentence, tables: [], isHospital: true };
   }
   const { facility, data, source } = view.answer;
-  const { own, further } = hospitalText(view.answer, procedure);
+  const { own, share, further } = hospitalText(view.answer, procedure);
   const explore = (code: string) =>
     `/?${new URLSearchParams({ ...(year !== null && { year }), procedure: code, with: facility.ccn })}`;
   return {
     title: facility.facility,
     description: [`${addressText(view.answer)}.`, own, further, caveatOf(source)].filter(Boolean).join(" "),
-    sentence: `<div><h1>${escapeHtml(facility.facility)}</h1><p class="under quiet">${escapeHtml(addressText(view.answer))}</p>${noteOf(source)}<p class="under">${escapeHtml(own)}</p><p class="under further">${escapeHtml(further)}</p></div>`,
+    sentence: `<div><h1>${escapeHtml(facility.facility)}</h1><p class="under quiet">${escapeHtml(addressText(view.answer))}</p>${noteOf(source)}<p class="under">${escapeHtml(own)}</p><p class="under small">${escapeHtml(share)}</p><p class="under further">${escapeHtml(further)}</p></div>`,
     tables: [
       tableOf(
         `What it charges, ${source.data_year}`,
-        ["Procedure", "You pay about", "Medicare allows", "Charge", "Nation's median"],
+        ["Procedure", paysTitle, "Medicare allows", "Charge", "Nation's median"],
         data
           .toSorted((a, b) => Number(b.code === procedure) - Number(a.code === procedure))
           .map((row) => [

@@ -15,15 +15,17 @@ import type {
   Known,
   ProcedureAnswer,
 } from "../../../server/parts/portal/browser/answers.ts";
+import { milesText } from "../../../server/parts/portal/browser/around.ts";
 import { choiceOf } from "../../../server/parts/portal/browser/choice.ts";
 import { hospitalText } from "../../../server/parts/portal/browser/hospital-words.ts";
 import { plainOf } from "../../../server/parts/portal/browser/procedures.ts";
 import {
   mainClause,
-  milesText,
+  sameShare,
   shareOf,
   standingText,
   whatIsPaid,
+  whatYouPay,
 } from "../../../server/parts/portal/browser/words.ts";
 import { maxWritingMs, Portal, writingMsPerSecond } from "../../../server/parts/portal/serving.ts";
 import { write } from "../../../server/parts/portal/written.ts";
@@ -216,7 +218,7 @@ test("words that surely mean one procedure show it, in the place among the words
     const { sentence, head } = writtenAt(`q=${encodeURIComponent(words)}`);
     const plain = plainOf(code)?.name ?? assert.fail();
     assert.ok(textIn(sentence, "h1").startsWith(where), words);
-    assert.match(textIn(sentence, "h1"), new RegExp(`${plain}\\. .*Medicare allows`), words);
+    assert.match(textIn(sentence, "h1"), new RegExp(`${plain}\\. .*Medicare typically allows`), words);
     assert.match(textIn(head, "title"), where === "" ? /, 2024 – / : / in Texas, 2024 – /);
   }
 });
@@ -274,33 +276,23 @@ test("a page of an older data version links to the newest; a version that is gon
   }
 });
 
-test("what patients pay is said once: an estimate beside other hospitals, the average on a hospital's page", () => {
-  const at = (path: string, query: string) =>
-    write(path, new URLSearchParams(query), (path, query) =>
-      Object(askEndpoint(sampleVersions, `${path.slice("/api/v1".length)}?${query}`)),
-    ).sentence.replaceAll(/<[^>]*>/g, "");
-  let compared = 0;
-  for (const procedure of ["5072", "5115", "5491"]) {
-    const list = `/healthcare/facilities?procedure=${procedure}&sort=allowed&order=desc&limit=20`;
-    const { data, source } = Object(askEndpoint(sampleVersions, list)) as FacilitiesAnswer;
-    const most = money(stayDeductibles[source.data_year]);
-    for (const { ccn, medicare_allowed: allowed = 0, medicare_payment: payment } of data) {
-      if (typeof allowed !== "number" || typeof payment !== "number" || payment > allowed) continue;
-      compared++;
-      const explored = at("/", `procedure=${procedure}&with=${ccn}`);
-      assert.doesNotMatch(explored, /on average/);
-      assert.equal(explored.split("the patient usually pays").length, 2);
-      const own = at(`/facilities/${ccn}`, `procedure=${procedure}`);
-      const paid = `paid ${money(allowed - payment)} on average, including what was left of their yearly deductible.`;
-      assert.ok(own.includes(paid), own);
-      assert.ok(
-        own.includes(
-          `Besides the yearly deductible, the patient usually pays a fifth of that: at most ${most}`,
-        ),
-      );
+test("what the patient pays is one amount on a hospital's page, never an average beside it", () => {
+  const { data, source } = Object(
+    askEndpoint(sampleVersions, "/healthcare/facilities?procedure=5072&limit=20"),
+  ) as FacilitiesAnswer;
+  for (const { ccn } of data) {
+    const answer = Object(askEndpoint(sampleVersions, `/healthcare/facilities/${ccn}`)) as FacilityAnswer;
+    for (const { code, medicare_allowed, medicare_payment } of answer.data) {
+      const { own, further } = hospitalText(answer, code);
+      const said = `${own} ${further}`;
+      assert.ok(said.includes(money(shareOf(medicare_allowed, source.data_year))), said);
+      const average = money(medicare_allowed - (medicare_payment ?? 0));
+      const others = [medicare_allowed, shareOf(medicare_allowed, source.data_year)].map(money);
+      if (typeof medicare_payment === "number" && !others.includes(average))
+        assert.ok(!said.includes(average), said);
+      assert.doesNotMatch(said, /on average/);
     }
   }
-  assert.ok(compared > 20, `${compared} hospitals`);
 });
 
 test("two years are a sentence for a nation or a state, and nothing around a ZIP code, whose trend is unknown", () => {
@@ -398,14 +390,31 @@ test("a state in the URL can be a code or a name, in any case", async () => {
 
 test("the patient's share is a fifth of the allowed amount, up to the year's hospital deductible", () => {
   for (const [year, allowed, words] of [
-    [2023, 1396, ": about $279, and at most $1,600 for one procedure in 2023."],
-    [2023, 12_290, ": $1,600, which is the most for one procedure in 2023."],
-    [2023, undefined, ": at most $1,600 for one procedure in 2023."],
-    [2015, 12_290, ": about $2,458."],
+    [2023, 1396, "about $279. "],
+    [2023, 12_290, "$1,600, the most that Medicare lets a hospital ask for one procedure. "],
+    [2015, 12_290, "about $2,458. "],
   ] as const) {
     const text = whatIsPaid(year, allowed);
-    assert.ok(text.includes(`the patient usually pays a fifth of that${words} It is more with`), text);
+    assert.ok(text.includes(` Your share of that is ${words}`), text);
+    assert.ok(whatIsPaid(year, allowed, true).includes(` Your share of that is typically ${words}`));
   }
+  assert.doesNotMatch(whatIsPaid(2023), /share of that|\$/);
+  assert.match(
+    whatYouPay(2023),
+    /^With Medicare you pay about a fifth .*at most \$1,600 for one procedure, besides/,
+  );
+  assert.doesNotMatch(whatYouPay(2015), /at most/);
+});
+
+test("one sentence says that all hospitals cost the patient the same, and why", () => {
+  const most = ": the most that Medicare lets a hospital ask for one procedure.";
+  for (const [facilities, min, max, words] of [
+    [42, 9000, 20_000, `The same at all 42${most}`],
+    [2, 1000, 1001, "The same at all 2."],
+    [42, 1000, 20_000, ""],
+    [1, 9000, 9000, ""],
+  ] as const)
+    assert.equal(sameShare({ facilities }, { min, max }, 2024), words);
 });
 
 test("in a sample, no patient pays more than the law allows: both deductibles", () => {
@@ -435,7 +444,7 @@ test("the sentence gives the allowed range for up to 7 hospitals and the median 
   };
   assert.match(sentenceOf(2), /for a heart rhythm test\. Medicare allows \$11 to \$14\.$/);
   assert.match(sentenceOf(7), /Medicare allows \$11 to \$14\.$/);
-  assert.match(sentenceOf(8), /Medicare allows \$12 at the median\.$/);
+  assert.match(sentenceOf(8), /Medicare typically allows \$12\.$/);
 });
 
 const cmsCaveat = (facilities: number) => cmsProvenance(2024, null, null, "", facilities).caveat;

@@ -103,3 +103,9 @@ export function rankAmong(
   const cheaper = cheapestFirst.filter(({ submitted_charge }) => submitted_charge < own).length;
   return { rank: cheaper + 1, facilities: cheapestFirst.length };
 }
+
+/** Writes the distance between two ZIP codes' centers. Under a mile, it is too inexact for a number. */
+export function milesText(miles: number | undefined, isSameZip: boolean): string {
+  if (miles === undefined) return "–";
+  return miles >= 1 ? miles.toFixed(1) : isSameZip ? "same ZIP" : "under 1";
+}

@@ -35,6 +35,16 @@ export const comparing = (key: SortKey) => (a: Priced, b: Priced) => {
 export const firstShown = 10;
 /** Maximum number of hospitals in the list. Each 50 cost a request, and the saved file has all. */
 export const maxShown = 210;
+/** How many more rows a click shows. */
+const step = 25;
+
+/** How many rows a list shows, by the address. */
+export function shownOf(parameters: URLSearchParams): number {
+  const shown = Number(parameters.get("shown"));
+  return Number.isInteger(shown) ? Math.min(Math.max(shown, firstShown), maxShown) : firstShown;
+}
+
+export const nextShown = (shown: number) => Math.min(shown + step, maxShown);
 
 /** Changes of parameters that remove the chosen place, so that the page shows the nation. */
 export const nowhere = { state: null, near: null, within: null, city: null };
@@ -77,7 +87,6 @@ export function choiceOf({ searchParams }: { searchParams: URLSearchParams }): C
   const asked = chosen("procedure");
   const isWords = asked !== null && words.test(asked);
   const procedure = isWords ? null : asked;
-  const shown = Number(chosen("shown"));
   return {
     procedure,
     words: procedure === null ? ((isWords ? asked : chosen("q"))?.slice(0, maxWordsLength) ?? null) : null,
@@ -91,7 +100,7 @@ export function choiceOf({ searchParams }: { searchParams: URLSearchParams }): C
     pinned: [...new Set(pinned)].slice(0, maxPinned),
     sort: near === null && sort === "distance" ? "charge" : sort,
     order: chosen("order") === "desc" ? "desc" : "asc",
-    shown: Number.isInteger(shown) ? Math.min(Math.max(shown, firstShown), maxShown) : firstShown,
+    shown: shownOf(searchParams),
   };
 }
 

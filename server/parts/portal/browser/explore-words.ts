@@ -11,6 +11,7 @@ import {
   pricesTitle,
   type Word,
   whatIsPaid,
+  whatYouPay,
   withoutPrice,
 } from "./words.ts";
 
@@ -24,7 +25,9 @@ export interface ExploreWords {
     main: Word[];
     /** The compared hospitals. A hospital that the data doesn't have has no name. */
     own: { letter: string; ccn: string; name: string | null; clause: Word[] }[];
-    /** What the patient pays, and the amounts of the year before if there are only two years. */
+    /** What "you pay" means, in short. */
+    share: string;
+    /** What the hospital is paid, and the amounts of the year before if there are only two years. */
     paid: string;
     comparison: string;
   } | null;
@@ -57,6 +60,7 @@ function pricesOf(view: View): Omit<ExploreWords, "version"> {
   const paid = whatIsPaid(scope.source.data_year, median_allowed, facilities > 1);
   const found = {
     main: mainClause(choice, scope),
+    share: whatYouPay(scope.source.data_year),
     own: view.pinned.map(({ letter, ccn, entry, standings }) => {
       const clause = !entry
         ? [noHospital(ccn)]

@@ -3,11 +3,12 @@ import { money, times, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Entry, Priced } from "./answers.ts";
 import { getFile } from "./api.ts";
-import type { Scope } from "./around.ts";
+import { milesText, type Scope } from "./around.ts";
 import { Card, priceFigures, save, sourceText } from "./card.ts";
-import { maxPinned, maxShown } from "./choice.ts";
+import { maxPinned } from "./choice.ts";
 import type { View } from "./explore-data.ts";
 import { wordsOf } from "./explore-words.ts";
+import { More } from "./form.ts";
 import {
   allowedColumn,
   type Column,
@@ -22,15 +23,22 @@ import {
   servicesColumn,
   TableDrawing,
 } from "./list.ts";
-import { inYear, pin, settle } from "./location.ts";
+import { inYear, pin } from "./location.ts";
 import { dollarScale, Letter } from "./picture.ts";
 import { linksOf } from "./pictures.ts";
-import { hospitals, isPriced, leastForQuartiles, milesText, orderText, shareOf } from "./words.ts";
+import {
+  hospitals,
+  isPriced,
+  leastForQuartiles,
+  orderText,
+  paysTitle,
+  sameShare,
+  shareOf,
+  whatYouPay,
+} from "./words.ts";
 
 /** Lists hospitals, with what a patient pays, and the amounts as dots on one scale. The heads choose the order. */
 
-/** How many more rows a click shows. */
-const step = 25;
 const unusualFactor = 4;
 
 const milesColumn: Column = {
@@ -46,17 +54,12 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
   const { choice, code, paths, pinned, list, datasets } = view;
   const { summary, allowed, source } = scope;
   const words = wordsOf(view);
-  /** If the button for more rows is gone, the focus moves to the end of the list. */
-  const end = useRef<HTMLElement>(null);
-  const isMore = useRef(false);
   // When a hospital is chosen, its row moves. The effect below keeps the focus on that row.
   const chosen = useRef("");
   useEffect(() => {
     const button = document.querySelector<HTMLElement>(`.facilities [data-ccn="${chosen.current}"]`);
     button?.focus({ preventScroll: true });
     chosen.current = "";
-    if (isMore.current) end.current?.focus({ preventScroll: true });
-    isMore.current = false;
   }, [view]);
   const median = summary.facilities < leastForQuartiles ? null : summary.median_charge;
   /** Hospitals with a lower allowed amount may do other procedures than the group's name says. */
@@ -68,11 +71,6 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
   const rows = list.data.slice(0, choice.shown);
   const own = top.flatMap(({ entry }) => [entry.submitted_charge, entry.medicare_allowed]);
   const x = dollarScale([allowed.min, allowed.max, summary.min_charge, summary.max_charge, ...own], 0, 100);
-  const next = Math.min(choice.shown + step, maxShown);
-  const showMore = () => {
-    isMore.current = true;
-    settle({ shown: String(next) });
-  };
   const count = list.facilities;
   const place = isNear ? `-${choice.near}-${choice.within}mi` : choice.state ? `-${choice.state}` : "";
   const name = `opps-${source.data_version}-${code}${place}`;
@@ -125,26 +123,25 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
   const pays = (entry: Entry) => (isPriced(entry) ? shareOf(entry.medicare_allowed, source.data_year) : null);
   const others = rows.filter(({ ccn }) => !top.some(({ entry }) => entry.ccn === ccn));
   const shown: Listed[] = [...top, ...others.map((entry) => ({ letter: "", entry }))];
-  const remaining = count - rows.length;
-  const most = shareOf(Number.POSITIVE_INFINITY, source.data_year);
-  const limit = Number.isFinite(most) ? `, at most ${money(most)}` : "";
+  const line = median === null ? "" : " The upright line is the median charge.";
+  const same = choice.sort === "pays" ? sameShare(summary, allowed, source.data_year) : "";
   const title = [hospitals(count), count > 1 && orderText(choice)].filter(Boolean).join(", ");
   return html`<${Card}
     class="facilities"
     anchor="hospitals"
     title=${title}
     subject=${words.title}
-    sentence=${`${rows.length < count ? `The first ${rows.length} of ${hospitals(count)}. ` : ""}With Medicare you pay about a fifth of what is allowed${limit}.${median === null ? "" : " The upright line is the median charge."}`}
+    sentence=${`${rows.length < count ? `The first ${rows.length} of ${hospitals(count)}. ` : ""}${[same, whatYouPay(source.data_year)].filter(Boolean).join(" ")}${line}`}
     drawing=${() => html`<${TableDrawing} heads=${headsOf(columns.slice(1))} rows=${shown.map(drawnOf)} x=${x} />`}
     source=${sourceText([source.data_version], datasets)}
-    about=${html`<${DotsLegend} median=${median === null ? null : "median charge"} />`}
+    about=${html`${same && html`<span class="same">${same}</span> `}<${DotsLegend} median=${median === null ? null : "median charge"} />`}
     name=${name}
     figures=${
       count === 0
         ? undefined
         : priceFigures(
             shown.map(({ entry }) => entry),
-            ["you pay about", pays, money],
+            [paysTitle.toLowerCase(), pays, money],
           )
     }
     isTable=${true}
@@ -158,14 +155,7 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
       sorted=${choice}
       x=${x}
     />
-    <p class="more">
-      ${
-        remaining > 0 && choice.shown < maxShown
-          ? html`<button type="button" onClick=${showMore}>Show ${Math.min(next - rows.length, remaining)} more</button>
-              <span class="quiet"> ${whole(rows.length)} of ${whole(count)}</span>`
-          : html`<span class="quiet" ref=${end} tabindex="-1">${remaining > 0 ? `${whole(rows.length)} of ${whole(count)}; the saved file has all.` : count === 1 ? "That is the only one." : `These are all ${whole(count)}.`}</span>`
-      }
-    </p>
-    <p class="about narrow-only">${words.found?.paid} <span class="quiet">${words.found?.comparison}</span></p>
+    <${More} shown=${choice.shown} listed=${rows.length} count=${count} />
+    <p class="about narrow-only">${line} ${words.found?.paid} <span class="quiet">${words.found?.comparison}</span></p>
   <//>`;
 }

@@ -1,11 +1,14 @@
 import type { ComponentChildren } from "preact";
-import { useId, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
 import * as d3 from "../../../shared/browser/d3.ts";
+import { whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Dataset, Failure } from "./answers.ts";
 import { asFailure } from "./api.ts";
+import { maxShown, nextShown } from "./choice.ts";
+import { settle } from "./location.ts";
 
-/** Building blocks of forms: fields with their errors, actions on the server, and texts of failures. */
+/** Building blocks of forms and lists: fields with their errors, buttons, actions on the server, and texts of failures. */
 
 export function useAction() {
   const [failure, setFailure] = useState<Failure | null>(null);
@@ -133,4 +136,36 @@ export function Menu({
     <${Opener} name=${name} card=${card} isOpen=${isOpen} onClick=${() => setOpen(!isOpen)} />
     ${isOpen && html`<span class="choices" role="group" aria-label=${name}>${children}</span>`}
   </span>`;
+}
+
+interface MoreProps {
+  /** How many rows the address asks for, how many are in the list, and how many there are. */
+  shown: number;
+  listed: number;
+  count: number;
+}
+
+/** The end of a list, with a button for more rows. When the button is gone, the focus moves to the text. */
+export function More({ shown, listed, count }: MoreProps) {
+  const end = useRef<HTMLElement>(null);
+  const isMore = useRef(false);
+  useEffect(() => {
+    if (isMore.current) end.current?.focus({ preventScroll: true });
+    isMore.current = false;
+  }, [listed]);
+  const remaining = count - listed;
+  const next = nextShown(shown);
+  const showMore = () => {
+    isMore.current = true;
+    settle({ shown: String(next) });
+  };
+  const all = count === 1 ? "That is the only one." : `These are all ${whole(count)}.`;
+  return html`<p class="more">
+    ${
+      remaining > 0 && shown < maxShown
+        ? html`<button type="button" onClick=${showMore}>Show ${Math.min(next - listed, remaining)} more</button>
+            <span class="quiet"> ${whole(listed)} of ${whole(count)}</span>`
+        : html`<span class="quiet" ref=${end} tabindex="-1">${remaining > 0 ? `${whole(listed)} of ${whole(count)}; the saved file has all.` : all}</span>`
+    }
+  </p>`;
 }

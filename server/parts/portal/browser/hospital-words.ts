@@ -14,7 +14,7 @@ import {
 } from "./answers.ts";
 import { nameOf, plainOf } from "./procedures.ts";
 import { stateInSentence } from "./states.ts";
-import { paidByPatients, standingText, whatIsPaid, withoutAnyPrice } from "./words.ts";
+import { standingText, whatIsPaid, whatYouPay } from "./words.ts";
 
 /** Makes the view of a hospital's page from the API's answers, and puts it into words. The server does the same. */
 
@@ -30,6 +30,8 @@ export interface HospitalView {
   own: FacilityTrendsAnswer | null;
   trends: TrendsAnswer | null;
   near: FacilitiesAnswer | null;
+  /** The nearest hospitals that do the procedure, with a price or too few Medicare patients. */
+  nearDoing: FacilitiesAnswer | null;
   datasets: Dataset[];
 }
 
@@ -54,29 +56,35 @@ export function hospitalViewOf(
     sort: "distance",
     limit: nearShown + 1,
   };
-  const nearPaths = answer.facility.zip ? [pathOf("/healthcare/facilities", around, year)] : [];
+  const nearPaths = answer.facility.zip
+    ? [around, ...(procedure ? [{ ...around, procedure: procedure.code, status: "all" }] : [])].map((of) =>
+        pathOf("/healthcare/facilities", of, year),
+      )
+    : [];
   const trendPaths = procedure
     ? [`${segment}/trends`, "/healthcare/trends"].map((path) => pathOf(path, { procedure: procedure.code }))
     : [];
   ask<object[]>(...nearPaths, ...trendPaths);
-  const [near = null] = ask<FacilitiesAnswer[]>(...nearPaths);
+  const [near = null, nearDoing = null] = ask<FacilitiesAnswer[]>(...nearPaths);
   const [own = null] = ask<FacilityTrendsAnswer[]>(...trendPaths.slice(0, 1));
   const [trends = null] = ask<TrendsAnswer[]>(...trendPaths.slice(1));
   return {
     ...{ answer, code, procedure, datasets: unlessFailed(versions)?.data ?? [] },
     ...{ own: unlessFailed(own), trends: unlessFailed(trends), near: unlessFailed(near) },
+    nearDoing: unlessFailed(nearDoing),
   };
 }
 
 /**
  * @param code code of the chosen procedure; null if none is chosen
- * @returns what is said about the chosen procedure or about a lack of prices, and about all procedures; may be empty
+ * @returns what is said about the chosen procedure or about a lack of prices, what "you pay" means, and what is said
+ * about all procedures; each may be empty
  */
 export function hospitalText(
   { data, facility, source }: FacilityAnswer,
   code: string | null,
-): Record<"own" | "further", string> {
-  if (data.length === 0) return { own: withoutAnyPrice, further: "" };
+): Record<"own" | "share" | "further", string> {
+  if (data.length === 0) return { own: withoutAnyPrice, share: "", further: "" };
   const chosen = data.find((row) => row.code === code);
   const plain = code === null ? undefined : plainOf(code);
   const compared = data.filter(({ national }) => national.facilities > 1);
@@ -95,17 +103,20 @@ export function hospitalText(
       ? `It has a price for one procedure: ${nameOf(data[0])}.`
       : `It charges ${charges("the nation's median", above, compared.length)}${others(compared)}` +
         `${inState.length > 0 ? `, and ${charges(`the median in ${stateInSentence(facility.state)}`, aboveState, inState.length)}${others(inState, " there")}` : ""}.`;
-  const paid = chosen ? paidByPatients(chosen.medicare_allowed, chosen.medicare_payment) : "";
   const own = chosen
-    ? `For ${nameOf(chosen)} it charges ${money(chosen.submitted_charge)}: ${standingText(chosen.national, " in the nation")}. Medicare allows it ${money(chosen.medicare_allowed)}${paid}.`
+    ? `For ${nameOf(chosen)} it charges ${money(chosen.submitted_charge)}: ${standingText(chosen.national, " in the nation")}. Medicare allows this hospital ${money(chosen.medicare_allowed)}.`
     : plain
       ? `It has no price for ${plain.name}: it doesn't do it, or for too few Medicare patients.`
       : "";
   const ratio = medianOf(data.map((row) => row.submitted_charge / row.medicare_allowed));
   const subject = data.length === 1 ? "It" : "Typically it";
-  const further = `${nation} ${subject} charges ${times(ratio).replace("×", " times")} what Medicare allows. ${whatIsPaid(source.data_year, paid === "" ? chosen?.medicare_allowed : undefined)}`;
-  return { own, further };
+  const further = `${nation} ${subject} charges ${times(ratio).replace("×", " times")} what Medicare allows. ${whatIsPaid(source.data_year, chosen?.medicare_allowed)}`;
+  return { own, share: whatYouPay(source.data_year), further };
 }
+
+/** Why a hospital has no price at all. */
+const withoutAnyPrice =
+  "It has no prices: CMS suppresses what a hospital did for too few Medicare patients (10 services or fewer).";
 
 function medianOf(numbers: number[]): number {
   const sorted = numbers.sort((a, b) => a - b);

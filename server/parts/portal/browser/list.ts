@@ -5,6 +5,7 @@ import { useWidth } from "../../../shared/browser/width.ts";
 import { choose } from "./location.ts";
 import { Key, type Kind, PinShape, placedTicks, type Scale, Shape } from "./picture.ts";
 import { linesOf, widthOf } from "./save-picture.ts";
+import { paysTitle } from "./words.ts";
 
 /** Shows a sortable list, with the amounts of each row as dots on one scale, and draws tables for saved files. */
 
@@ -19,7 +20,7 @@ export interface Column {
 }
 
 export const paysColumn: Column = {
-  ...{ title: "You pay about", kind: "number pays", sort: "pays" },
+  ...{ title: paysTitle, kind: "number pays", sort: "pays" },
   hint: "A fifth of what Medicare allows, at most the year's deductible of a hospital stay",
 };
 export const allowedColumn: Column = { title: "Allowed", kind: "number allowed", sort: "allowed" };
@@ -85,7 +86,7 @@ export function List({ label, columns, rows, sorted, x }: ListProps) {
           }) => html`<tr key=${key} role="row" class=${kind} onClick=${onClick}>
             ${cells.map(
               (cell, i) => html`<td role="cell" class=${`${columns[i].kind} ${placeOf(columns[i])}`}>
-              ${i > 0 && html`<small class="word">${columns[i].title}</small> `}${cell}</td>`,
+              ${i > 0 && html`<small class="word">${marks[columns[i].sort] && html`<${Key} kind=${marks[columns[i].sort]} />`}${columns[i].title}</small> `}${cell}</td>`,
             )}
             <td role="cell" class="dots"><${Dots} x=${x} ...${amounts} /></td>
           </tr>`,
@@ -232,6 +233,6 @@ const DrawnDots = ({ charged, allowed, median, x, y }: Amounts & { x: Scale; y: 
   <${Shape} kind="allowed" x=${x(allowed)} y=${y} size=${4.5} />
 </g>`;
 
-/** @param median the place whose median is drawn as a line; null without a line */
+/** On a narrow screen, the marks stand in the rows. @param median the place whose median is drawn as a line; null without a line */
 export const DotsLegend = ({ median }: { median: string | null }) =>
-  html`<${Key} kind="charge" /> charge, <${Key} kind="allowed" /> allowed${median !== null && html`, <span class="median-key"></span> ${median}`}`;
+  html`<span class="wide-only"><${Key} kind="charge" /> charge, <${Key} kind="allowed" /> allowed${median !== null && html`, <span class="median-key"></span> ${median}`}</span>`;

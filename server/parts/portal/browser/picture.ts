@@ -16,30 +16,42 @@ export function dollarScale(amounts: readonly number[], from: number, to: number
   return d3.scaleLog([low / air, high * air], [from, to]);
 }
 
-/** Finds round amounts on a scale, such as $2,000. @param most approximate maximum number of amounts */
-function dollarTicks(scale: Scale, most: number): number[] {
-  const all = scale.ticks();
-  for (const digits of ["125", "13", "1"]) {
-    const ticks = all.filter((tick) => digits.includes(String(tick)[0]));
-    if (ticks.length >= 2 && ticks.length <= most) return ticks;
-  }
-  const [low, high] = scale.domain();
-  return d3.ticks(low, high, Math.min(4, most));
-}
-
 /** Width in pixels of a character in a picture's small text. */
 export const letterWidth = 7;
 
-/** Finds round amounts on a scale, with positions for their texts. No text is cut off, and no texts overlap. */
-export function placedTicks(scale: Scale, width: number) {
+/** Places texts on a scale so that none is cut off. A text that would overlap the one before it is left out. */
+function placesOf(ticks: readonly number[], scale: Scale, width: number) {
   const placed: { tick: number; at: number; end: number }[] = [];
-  for (const tick of dollarTicks(scale, width / 74)) {
+  for (const tick of ticks) {
     const half = (money(tick).length * letterWidth) / 2;
     const at = Math.max(half, Math.min(scale(tick), width - half));
     if (at - half > (placed.at(-1)?.end ?? Number.NEGATIVE_INFINITY) + letterWidth)
       placed.push({ tick, at, end: at + half });
   }
-  return placed;
+  return { placed, isWhole: placed.length === ticks.length };
+}
+
+/** Finds round amounts on a scale, such as $2,000, with positions for their texts: at least two, if possible three. */
+export function placedTicks(scale: Scale, width: number) {
+  const [low, high] = scale.domain();
+  const decades = d3.range(Math.floor(Math.log10(low)), Math.ceil(Math.log10(high)));
+  const stepsOf = (digits: readonly number[]) =>
+    decades.flatMap((decade) => digits.map((digit) => digit * 10 ** decade));
+  const sets = [
+    ...[[1, 2, 5], [1, 3], [1]].map(stepsOf),
+    ...[6, 4, 3].map((count) => d3.ticks(low, high, count)),
+    // The ends always have room.
+    [low, high],
+  ].map((ticks) =>
+    placesOf(
+      ticks.filter((tick) => tick >= low && tick <= high),
+      scale,
+      width,
+    ),
+  );
+  const three = sets.filter(({ placed }) => placed.length >= 3);
+  const best = three.find(({ isWhole }) => isWhole) ?? three[0];
+  return (best ?? sets.find(({ placed }) => placed.length >= 2))?.placed ?? [];
 }
 
 interface GridProps {
@@ -165,8 +177,8 @@ export function Chip({ text, remove, letter, next }: ChipProps) {
     remove();
     document.querySelector<HTMLElement>(next)?.focus({ preventScroll: true });
   };
-  return html`<button type="button" class="chip" onClick=${onClick}>
-    <span class="unseen">Remove: </span>${letter && html`<${Letter} letter=${letter} /> `}<span>${text}</span><span aria-hidden="true">×</span>
+  return html`<button type="button" class="chip" title=${letter && text} onClick=${onClick}>
+    <span class="unseen">Remove: </span>${letter && html`<${Letter} letter=${letter} /> `}<span class=${letter && "unseen"}>${text}</span><span aria-hidden="true">×</span>
   </button>`;
 }
 

@@ -13,7 +13,7 @@ import { mapFigures, StatesMap } from "./map.ts";
 import { Letter } from "./picture.ts";
 import { titleOf } from "./procedures.ts";
 import { leastYears, Trend } from "./trend.ts";
-import { isFew, isPriced, mainClause, placeText, placeTitle, pricesTitle, shareOf, textOf } from "./words.ts";
+import { isFew, isPriced, mainClause, paysTitle, placeText, pricesTitle, shareOf, textOf } from "./words.ts";
 
 /** Shows the pictures of a procedure, each in a card. */
 
@@ -69,7 +69,7 @@ interface ComparedLine {
   write: (amount: number) => string;
 }
 
-/** Compares the chosen hospitals side by side, and what Medicare allowed in other years. */
+/** Compares the chosen hospitals side by side, with the amounts of all years. */
 export function Compared({ view }: { view: View }) {
   const { pinned, datasets, choice } = view;
   const scope = unlessFailed(view.scope);
@@ -77,39 +77,39 @@ export function Compared({ view }: { view: View }) {
   const { summary, source } = scope;
   const { data_year, data_version } = source;
   const yearsOf = ({ trend }: Pinned) => trend?.data.map(({ data_year }) => data_year) ?? [];
-  const otherYears = [...new Set(pinned.flatMap(yearsOf))].filter((year) => year !== data_year).sort();
+  const years = [...new Set([...pinned.flatMap(yearsOf), data_year])].sort();
   const share = (amount: Amount) => (typeof amount === "number" ? shareOf(amount, data_year) : null);
   // A trend's median is of the nation or of a state, so around a ZIP code there is none.
-  const medianIn = (year: number) =>
-    choice.near === null
-      ? unlessFailed(view.trends)?.data.find((row) => row.data_year === year)?.median_allowed
-      : null;
+  const mediansIn = (year: number) =>
+    year === data_year
+      ? summary
+      : choice.near === null
+        ? unlessFailed(view.trends)?.data.find((row) => row.data_year === year)
+        : undefined;
+  const pricesIn = (year: number, { entry, trend }: Pinned) =>
+    year === data_year ? entry : trend?.data.find((row) => row.data_year === year);
+  const titled = (title: string, year: number) => (years.length === 1 ? title : `${title} in ${year}`);
   const lines: ComparedLine[] = [
     {
-      ...{ title: "You pay about", kind: "pays", write: money },
+      ...{ title: paysTitle, kind: "pays", write: money },
       of: ({ entry }) => share(entry?.medicare_allowed),
       median: share(summary.median_allowed),
     },
-    {
-      ...{ title: "Medicare allows", kind: "allowed", write: money },
-      of: ({ entry }) => entry?.medicare_allowed,
-      median: summary.median_allowed,
-    },
-    {
-      ...{ title: "Charge", kind: "charge", write: money },
-      of: ({ entry }) => entry?.submitted_charge,
-      median: summary.median_charge,
-    },
+    ...years.map((year) => ({
+      ...{ title: titled("Allowed", year), kind: "allowed", write: money },
+      of: (one: Pinned) => pricesIn(year, one)?.medicare_allowed,
+      median: mediansIn(year)?.median_allowed,
+    })),
+    ...years.map((year) => ({
+      ...{ title: titled("Charge", year), kind: "charge", write: money },
+      of: (one: Pinned) => pricesIn(year, one)?.submitted_charge,
+      median: mediansIn(year)?.median_charge,
+    })),
     {
       ...{ title: "Services", kind: "", write: whole },
       of: ({ entry }) => entry?.services,
       median: null,
     },
-    ...otherYears.map((year) => ({
-      ...{ title: `Allowed in ${year}`, kind: "allowed", write: money },
-      of: ({ trend }: Pinned) => trend?.data.find((row) => row.data_year === year)?.medicare_allowed,
-      median: medianIn(year),
-    })),
   ];
   const rows = lines.map(({ title, kind, of, median, write }) => {
     const text = (amount: Amount, none: string) => (typeof amount === "number" ? write(amount) : none);
@@ -128,7 +128,7 @@ export function Compared({ view }: { view: View }) {
     class="compared"
     anchor="compared"
     title=${pinned.length === 1 ? "The chosen hospital" : "Side by side"}
-    about=${pricesTitle(scope.procedure, wholeNation, data_year)}
+    about=${wordsOf(view).title}
     name=${nameOf(view, "compared", data_version)}
     figures=${figuresOf<Pinned>(
       pinned,
@@ -136,7 +136,7 @@ export function Compared({ view }: { view: View }) {
       ...lines.map(({ title, of, write }): FigureColumn<Pinned> => [title, (one) => of(one) ?? null, write]),
     )}
     isTable=${true}
-    sentence=${pricesTitle(scope.procedure, wholeNation, data_year)}
+    sentence=${wordsOf(view).title}
     drawing=${() => html`<${TableDrawing} heads=${[...heads, { name: median }]} rows=${drawnRows} />`}
     source=${sourceText([data_version], datasets)}
     links=${{ page: `${linksOf(view, "charges").page}#compared` }}
@@ -192,7 +192,7 @@ export function Years({ view }: { view: View }) {
   const year = unlessFailed(view.scope)?.source.data_year ?? null;
   const last = trends.data[trends.data.length - 1];
   const isState = choice.state !== null && !isBeside;
-  const whose = isState ? placeTitle(choice) : "the nation";
+  const whose = isState ? placeText(choice) : `${isBeside ? "" : "in "}the whole country`;
   const where = isState ? placeText(choice) : "in the nation";
   const half = trends.data.every(isFew) ? "" : " with the middle half";
   return html`<${Card}

@@ -44,11 +44,11 @@ function Prices({ words: { found, nothing }, code, band }: PricesProps) {
       ${before && html`<p class="under">${before}</p>`}
       ${matches.map(({ text, detail, changes }) => html`<p class="under"><a href=${withParameters(changes ?? {})}>${text}</a> <small class="quiet">${detail}</small></p>`)}`;
   }
-  const { main, own, paid, comparison } = found;
-  return html`<h1>${main.map(shown)}</h1>${band}
+  const { main, share, own, paid, comparison } = found;
+  return html`<h1>${main.map(shown)}</h1>${band}<p class="under small">${share}</p>
     ${own.map(
       ({ letter, ccn, name, clause }) => html`<p class="under"><b class="letter">${letter}</b>${" "}
-        ${name !== null && html`<a href=${inYear(`/facilities/${ccn}`, { procedure: code })}>${name}</a>`}${clause.map(shown)}</p>`,
+        ${name !== null && html`<a class="further" href=${inYear(`/facilities/${ccn}`, { procedure: code })}>${name}</a>`}${clause.map(shown)}</p>`,
     )}
     <p class="under further">${paid}</p>
     <p class="under further quiet">${comparison}</p>`;
@@ -88,7 +88,7 @@ export function Reading({ scope, view }: { scope: Scope; view: View }) {
           }
           ${rows.incomplete > 0 && ` ${counted(rows.incomplete, "row is", "rows are")} incomplete.`} ${all - rows.priced === 1 ? "Its charge isn't zero: it isn't published, and no figure counts it." : "Their charges aren't zero: they aren't published, and no figure counts them."}`;
   return html`<section class="card reading" aria-labelledby="reading">
-    <h2 id="reading">What this doesn't say</h2>
+    <h2 id="reading">What these amounts leave out</h2>
     <p><b>A charge is what a hospital bills, not what a patient pays.</b> Medicare pays by its own amounts, and insurers by contract. A patient's share comes after the yearly deductible, and other insurance may pay it. Doctors, such as the surgeon and the anesthesiologist, send bills of their own.</p>
     <p><b>Without insurance</b> the bill may be the charge, or a lower cash price. Ask for that price, which hospitals must publish, and for a written estimate before the procedure: you have a right to it.</p>
     <p>${rowsText} Services are how often a hospital did it for Medicare patients in the year.</p>

@@ -1,10 +1,11 @@
 import { useState } from "preact/hooks";
 import * as d3 from "../../../shared/browser/d3.ts";
-import { change, money, whole } from "../../../shared/browser/format.ts";
+import { change, counted, money, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Dataset, FacilityAnswer, FacilityRow, Standing } from "./answers.ts";
 import { Card, type FigureColumn, type Figures, figuresOf, sourceText } from "./card.ts";
-import { Field } from "./form.ts";
+import { firstShown } from "./choice.ts";
+import { Field, More } from "./form.ts";
 import {
   allowedColumn,
   type Column,
@@ -22,7 +23,7 @@ import { inYear } from "./location.ts";
 import { dollarScale } from "./picture.ts";
 import { plainOf, titleOf } from "./procedures.ts";
 import { stateName } from "./states.ts";
-import { isFew, shareOf, standingText } from "./words.ts";
+import { isFew, orderText, paysTitle, shareOf, standingText } from "./words.ts";
 
 /** Lists a hospital's procedures, and compares its charges with the medians of nation and state. */
 
@@ -54,14 +55,13 @@ interface StandingsProps {
   sorted: Sorted;
   /** Code of the chosen procedure, whose row comes first; null if no procedure is chosen. */
   chosen: string | null;
+  /** How many procedures the list shows. */
+  shown: number;
   /** Text below the list on a narrow screen. */
   note: string;
 }
 
-/** A longer list has a field to filter it by words. */
-const shortList = 10;
-
-export function Standings({ answer, datasets, sorted, chosen, note }: StandingsProps) {
+export function Standings({ answer, datasets, sorted, chosen, shown, note }: StandingsProps) {
   const [words, setWords] = useState("");
   const { facility, data, source } = answer;
   const ascending = d3.sort(data, keys[sorted.sort]);
@@ -71,7 +71,9 @@ export function Standings({ answer, datasets, sorted, chosen, note }: StandingsP
     const text = `${row.code} ${titleOf(row)} ${row.name}`.toLowerCase();
     return asked.every((word) => text.includes(word));
   };
-  const rows = d3.sort(inOrder, ({ code }) => Number(code !== chosen)).filter(isAsked);
+  const found = d3.sort(inOrder, ({ code }) => Number(code !== chosen)).filter(isAsked);
+  const rows = found.slice(0, shown);
+  const all = counted(found.length, "procedure", "procedures");
   const x = dollarScale(
     data.flatMap((row) => [row.submitted_charge, row.medicare_allowed, row.national.median_charge]),
     0,
@@ -117,31 +119,33 @@ export function Standings({ answer, datasets, sorted, chosen, note }: StandingsP
       amounts,
     };
   };
+  const line = "The upright line is the nation's median charge.";
   return html`<${Card}
     class="facilities standing"
-    title="What you pay and what it charges"
+    title=${[all, found.length > 1 && orderText(sorted)].filter(Boolean).join(", ")}
     about=${html`<${DotsLegend} median="nation's median" />`}
     name=${`hospital-${source.data_version}-${facility.ccn}`}
-    figures=${facilityFigures(rows, source.data_year)}
+    figures=${facilityFigures(found, source.data_year)}
     isTable=${true}
     subject=${`${facility.facility}, ${source.data_year}`}
-    sentence="What it charges for each procedure, and what Medicare allows it. The upright line is the nation's median charge."
+    sentence=${`${rows.length < found.length ? `The first ${rows.length} of ${all}. ` : ""}What it charges for each procedure, and what Medicare allows. ${line}`}
     drawing=${() => html`<${TableDrawing} heads=${headsOf([...amountColumns, servicesColumn])} rows=${rows.map(drawnOf)} x=${x} />`}
     source=${sourceText([source.data_version], datasets)}
   >
-    ${data.length > shortList && html`<${Field} label="Find a procedure" value=${words} set=${setWords} type="search" />`}
-    ${rows.length === 0 && html`<p class="quiet" role="status">It has no price for a procedure with these words.</p>`}
+    ${data.length > firstShown && html`<${Field} label="Find a procedure" value=${words} set=${setWords} type="search" />`}
+    ${found.length === 0 && html`<p class="quiet" role="status">It has no price for a procedure with these words.</p>`}
     <${List} label="Procedures" columns=${columns} rows=${rows.map(rowOf)} sorted=${sorted} x=${x} />
-    <p class="about narrow-only">${note}</p>
+    ${found.length > 0 && html`<${More} shown=${shown} listed=${rows.length} count=${found.length} />`}
+    <p class="about narrow-only">${line} ${note}</p>
   <//>`;
 }
 
 function Beside({ charged, standing, where }: { charged: number; standing: Standing; where: string }) {
   const { facilities, median_charge } = standing;
   if (facilities === 1) return html`<small class="quiet">no other in ${where}</small>`;
-  return html`<span title=${standingText(standing, ` in ${where}`)}>${change(Math.round((charged / median_charge - 1) * 100))}</span>
+  return html`<span title=${standingText(standing, ` in ${where}`)}>${change(Math.round((charged / median_charge - 1) * 100))}</span>${" "}
     <small class="quiet">median ${money(median_charge)}</small>
-    ${isFew(standing) && html`<small class="quiet">of ${facilities} hospitals</small>`}`;
+    ${isFew(standing) && html` <small class="quiet">of ${facilities} hospitals</small>`}`;
 }
 
 const standingColumns = (title: string, of: "national" | "within_state"): FigureColumn<FacilityRow>[] => [
@@ -162,5 +166,5 @@ const facilityFigures = (rows: readonly FacilityRow[], year: number): Figures =>
     ["services", ({ services }) => services, whole],
     ...standingColumns("national", "national"),
     ...standingColumns("state", "within_state"),
-    ["you pay about", (row) => shareOf(row.medicare_allowed, year), money],
+    [paysTitle.toLowerCase(), (row) => shareOf(row.medicare_allowed, year), money],
   );

@@ -231,7 +231,7 @@ function trendText(years: TrendYear[], year: TrendYear, isBeside: boolean): stri
   if (before && year.matched && !isFew(year.matched)) {
     const { facilities, median_charge, median_allowed } = year.matched;
     texts.push(
-      `For ${whole(facilities)} hospitals${isBeside ? " in the nation" : ""} with a price in both ${before.data_year} and ${year.data_year}, each hospital's own charge ${moved(median_charge)} at the median; Medicare's amount ${moved(median_allowed)}.`,
+      `For ${whole(facilities)} hospitals${isBeside ? " in the nation" : ""} with a price in both ${before.data_year} and ${year.data_year}, each hospital's own charge typically ${moved(median_charge)}; Medicare's amount ${moved(median_allowed)}.`,
     );
   }
   if (years.some(isFew))

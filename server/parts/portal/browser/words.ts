@@ -81,6 +81,8 @@ const orders: Readonly<Record<string, readonly [ascending: string, descending: s
   markup: ["lowest multiple of the allowed amount first", "highest multiple of the allowed amount first"],
   services: ["fewest services first", "most services first"],
   name: ["by name", "by name, backwards"],
+  nation: ["cheapest against the nation first", "dearest against the nation first"],
+  state: ["cheapest against the state first", "dearest against the state first"],
 };
 
 export const orderText = ({ sort, order }: Pick<Choice, "sort" | "order">): string =>
@@ -129,7 +131,7 @@ export function mainClause(place: Place, { summary, procedure, source, allowed: 
 function medicareClause(facilities: number, median: number, range: Prices["allowed"]): Word[] {
   if (facilities === 1) return words`Medicare allows ${allowed(median)}.`;
   if (range === undefined || facilities >= leastForQuartiles)
-    return words`Medicare allows ${allowed(median)} at the median.`;
+    return words`Medicare typically allows ${allowed(median)}.`;
   const { min, max } = range;
   if (money(min) === money(max)) return words`Medicare allows ${allowed(min)}.`;
   return words`Medicare allows ${allowed(min)} to ${allowed(max)}.`;
@@ -139,29 +141,37 @@ function medicareClause(facilities: number, median: number, range: Prices["allow
 export const shareOf = (allowed: number, year: number): number =>
   Math.min(allowed / 5, stayDeductibles[year] ?? Number.POSITIVE_INFINITY);
 
+/** Names the amount in lists, in saved pictures and in files. */
+export const paysTitle = "You pay with Medicare";
+
+/** Says for whom the amount that "you pay" is, and what it is, in short. */
+export function whatYouPay(year: number): string {
+  const most = stayDeductibles[year];
+  const limit = most === undefined ? "" : `, at most ${money(most)} for one procedure`;
+  return `With Medicare you pay about a fifth of what it allows${limit}, besides the yearly deductible and doctors' bills. Without insurance, ask for the cash price.`;
+}
+
+/** What limits a patient's share. */
+const theMost = "the most that Medicare lets a hospital ask for one procedure";
+
 /**
- * Explains what the hospital is paid, and what the patient pays.
+ * Explains what the hospital is paid, and what the patient pays of that.
  * @param allowed what Medicare allows for one procedure
  * @param isMedian whether `allowed` is the median of several hospitals
  */
 export function whatIsPaid(year: number, allowed?: number, isMedian = false): string {
-  const most = stayDeductibles[year] ?? Number.POSITIVE_INFINITY;
-  const atMedian = isMedian ? " at the median" : "";
-  const isMost = allowed !== undefined && allowed / 5 >= most;
-  const share = isMost ? `${money(most)}${atMedian}` : allowed && `about ${money(allowed / 5)}${atMedian}`;
-  const limit = `${isMost ? "which is the most" : `at most ${money(most)}`} for one procedure in ${year}`;
-  const amounts = [share, Number.isFinite(most) && limit].filter(Boolean).join(isMost ? ", " : ", and ");
-  return `With Medicare nobody pays the charge: the hospital gets what Medicare allows. Besides the yearly deductible, the patient usually pays a fifth of that${amounts && `: ${amounts}`}. It is more with several procedures in one visit, and doctors send bills of their own.`;
+  const share = allowed === undefined ? 0 : shareOf(allowed, year);
+  const amount = share === stayDeductibles[year] ? `${money(share)}, ${theMost}` : `about ${money(share)}`;
+  const own = share === 0 ? "" : ` Your share of that is ${isMedian ? "typically " : ""}${amount}.`;
+  return `With Medicare nobody pays the charge: the hospital gets what Medicare allows.${own} If a visit has several procedures, you pay a share of each. Without insurance the bill may be the charge.`;
 }
 
-/**
- * Writes what patients or their other insurance paid a hospital on average. That includes their deductible, so it can be
- * more than their share of one procedure. Empty if `payment` is unknown or too high.
- */
-export const paidByPatients = (allowed: number, payment: number | null | undefined): string =>
-  typeof payment === "number" && payment <= allowed
-    ? `, of which its patients or their other insurance paid ${money(allowed - payment)} on average, including what was left of their yearly deductible`
-    : "";
+/** Says that the patient pays the same at all hospitals; empty if not. */
+export function sameShare({ facilities }: { facilities: number }, allowed: Prices["allowed"], year: number) {
+  const [least, most] = allowed ? [allowed.min, allowed.max].map((amount) => shareOf(amount, year)) : [0, 1];
+  if (facilities < 2 || money(least) !== money(most)) return "";
+  return `The same at all ${whole(facilities)}${least === stayDeductibles[year] ? `: ${theMost}` : ""}.`;
+}
 
 export function comparison({ summary, procedure }: Pick<Prices, "summary" | "procedure">): string {
   const { min_charge: min, max_charge: max, median_charge, median_allowed, facilities } = summary;
@@ -214,12 +224,8 @@ export function ownClause(
         : " in the nation";
   const isAlone = near === null && summary.facilities === 1;
   const place = isAlone || !standing ? "" : `: ${standingText(standing, where)}`;
-  return words` charges ${charge(own.submitted_charge)}${place}. Medicare allows it ${allowed(own.medicare_allowed)}.`;
+  return words` charges ${charge(own.submitted_charge)}${place}. Medicare allows this hospital ${allowed(own.medicare_allowed)}.`;
 }
-
-/** Why a hospital has no price at all. */
-export const withoutAnyPrice =
-  "It has no prices: CMS suppresses what a hospital did for too few Medicare patients (10 services or fewer).";
 
 export const withoutPrice =
   " has no price for this procedure: it doesn't do it, or for too few Medicare patients.";
@@ -238,10 +244,4 @@ export function standingText({ rank, facilities }: Rank, where = ""): string {
   if (rank === 1) return `the lowest of ${all}`;
   if (rank === facilities) return `the highest of ${all}`;
   return `${whole(rank - 1)} of ${all} ${rank === 2 ? "charges" : "charge"} less`;
-}
-
-/** Writes the distance between two ZIP codes' centers. Under a mile, it is too inexact for a number. */
-export function milesText(miles: number | undefined, isSameZip: boolean): string {
-  if (miles === undefined) return "–";
-  return miles >= 1 ? miles.toFixed(1) : isSameZip ? "same ZIP" : "under 1";
 }

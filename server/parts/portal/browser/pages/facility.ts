@@ -3,7 +3,9 @@ import { counted, whole } from "../../../../shared/browser/format.ts";
 import { html } from "../../../../shared/browser/html.ts";
 import { type Ask, type FacilitiesAnswer, Failure } from "../answers.ts";
 import { viewNow, viewOnce } from "../api.ts";
+import { milesText } from "../around.ts";
 import { Card, sourceText, trendFigures } from "../card.ts";
+import { shownOf } from "../choice.ts";
 import { YearField } from "../form.ts";
 import {
   addressText,
@@ -21,7 +23,7 @@ import { Key } from "../picture.ts";
 import { nameOf, titleOf } from "../procedures.ts";
 import { Standings, sortedBy } from "../standings.ts";
 import { leastYears, Trend } from "../trend.ts";
-import { isFew, isSynthetic, milesText, noHospital, tabTitle } from "../words.ts";
+import { isFew, isPriced, isSynthetic, noHospital, tabTitle } from "../words.ts";
 
 /** Shows a hospital: its procedures compared with nation and state, its trend, and the hospitals around it. */
 
@@ -47,26 +49,34 @@ function Page({ url }: { url: URL }) {
         : view instanceof Failure
           ? html`<h1>Nothing was found.</h1>
               <p class="under">${noHospital(ccn, year)} ${year !== null && html`<a href=${withParameters({ year: null })}>See the newest year</a> · `}<a href=${inYear("/")}>Explore what there is</a></p>`
-          : html`<${Shown} view=${view} sorted=${sortedBy(url.searchParams)} />`
+          : html`<${Shown} view=${view} sorted=${sortedBy(url.searchParams)} shown=${shownOf(url.searchParams)} />`
     }
   </div>`;
 }
 
-function Shown({ view, sorted }: { view: HospitalView; sorted: Sorted }) {
+interface ShownProps {
+  view: HospitalView;
+  sorted: Sorted;
+  /** How many procedures the list shows. */
+  shown: number;
+}
+
+function Shown({ view, sorted, shown }: ShownProps) {
   const { answer, code, near, datasets } = view;
   const { facility, data, source } = answer;
-  const { own, further } = hospitalText(answer, code);
+  const { own, share, further } = hospitalText(answer, code);
   return html`<div class="sentence hospital-head">
       <div>
         <h1>${facility.facility}</h1>
         <p class="under quiet">${addressText(answer)}</p>
         <${WarningBand} caveat=${source.caveat} />
         <p class="under">${own}</p>
+        <p class="under small">${share}</p>
         <p class="under further">${further}</p>
       </div>
       <${YearField} datasets=${datasets} shown=${String(source.data_year)} choose=${(year: string) => go(withParameters({ year }))} />
     </div>
-    ${data.length > 0 && html`<${Standings} answer=${answer} datasets=${datasets} sorted=${sorted} chosen=${code} note=${further} />`}
+    ${data.length > 0 && html`<${Standings} answer=${answer} datasets=${datasets} sorted=${sorted} chosen=${code} shown=${shown} note=${further} />`}
     <div class="pictures">
       <${Years} view=${view} />
       ${near && near.data.length > 1 && html`<${Near} near=${near} view=${view} />`}
@@ -82,7 +92,7 @@ function Years({ view }: { view: HospitalView }) {
   const pinned = [{ letter: "A", ccn, entry: null, standings: {}, trend: own }];
   return html`<${Card}
     title=${`Over the years: ${titleOf(procedure)}`}
-    about=${html`<${Key} kind="charge" /> what it charges, <${Key} kind="allowed" /> what Medicare allows it; in grey, the nation's median charge${!trends.data.every(isFew) && " with its middle half"}`}
+    about=${html`<${Key} kind="charge" /> what it charges, <${Key} kind="allowed" /> what Medicare allows; in grey, the nation's median charge${!trends.data.every(isFew) && " with its middle half"}`}
     subject=${answer.facility.facility}
     name=${`years-${ccn}-${procedure.code}`}
     figures=${trendFigures(trends.data, pinned)}
@@ -94,15 +104,23 @@ function Years({ view }: { view: HospitalView }) {
 
 function Near({ near, view }: { near: FacilitiesAnswer; view: HospitalView }) {
   const { facility } = view.answer;
-  const { procedure } = view;
+  const { procedure, nearDoing } = view;
   const others = near.data.filter(({ ccn }) => ccn !== facility.ccn).slice(0, nearShown);
+  /** A link that compares the two hospitals, or why there is no price to compare. */
+  const compareWith = (ccn: string, name: string) => {
+    const doing = nearDoing?.data.find((one) => one.ccn === ccn);
+    if (!procedure || !doing) return "no price for the same procedure";
+    if (!isPriced(doing)) return "too few Medicare patients for a price";
+    const both = inYear("/", { procedure: procedure.code, with: `${facility.ccn},${ccn}` });
+    return html`<a href=${both} aria-label=${`Compare with ${name}`}>compare</a>`;
+  };
   return html`<section class="card near" aria-labelledby="near">
-    <header><h2 id="near">Hospitals near it</h2><p class="about quiet">${others.length < near.summary.facilities - 1 ? `The nearest ${others.length} of ` : ""}${whole(near.summary.facilities - 1)} within ${nearMiles} miles</p></header>
+    <header><h2 id="near">Hospitals nearby</h2><p class="about quiet">${others.length < near.summary.facilities - 1 ? `The nearest ${others.length} of ` : ""}${whole(near.summary.facilities - 1)} within ${nearMiles} miles</p></header>
     <table><thead><tr><th scope="col">Hospital</th><th scope="col" class="number">Miles</th></tr></thead>
       <tbody>${others.map(
         ({ ccn, facility: name, city, state, zip, distance }) => html`<tr>
-          <td><a href=${inYear(`/facilities/${ccn}`)}>${name}</a> <small class="quiet">${city}, ${state}${" "}
-            ${procedure && html`<a href=${inYear("/", { procedure: procedure.code, with: `${facility.ccn},${ccn}` })} aria-label=${`Compare with ${name}`}>compare</a>`}</small></td>
+          <td><a href=${inYear(`/facilities/${ccn}`)}>${name}</a>${" "}
+            <small class="quiet">${city}, ${state} · ${compareWith(ccn, name)}</small></td>
           <td class="number">${milesText(distance, zip === facility.zip)}</td>
         </tr>`,
       )}</tbody></table>
