@@ -507,7 +507,13 @@ test("a journalist gets a state's dearest hospitals, a chart with its source, an
     assert.doesNotMatch(svg, /var\(/);
     const ofYears = String(await saved("SVG", card("Over the years")));
     assert.match(ofYears, /Source: .*\(synthetic\)/);
-    for (const picture of [svg, ofYears]) assert.deepEqual(await page.evaluate(textsBeyond, picture), []);
+    const yearsTexts = ofYears.replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
+    assert.match(yearsTexts, /charges, 20\d\d–20\d\d \(versions 20/);
+    assert.equal(yearsTexts.split("Synthetic sample of").length, 2, "the years' title is said once");
+    for (const picture of [svg, ofYears]) {
+      assert.deepEqual(await page.evaluate(textsBeyond, picture), []);
+      assert.match(picture, />Synthetic sample: nothing here is real\.<\/text>/);
+    }
     await act(charges.getByRole("button", { name: "Share" }).click());
     await charges.getByRole("button", { name: "Copy link" }).click();
     await charges.getByRole("button", { name: "copied" }).waitFor();

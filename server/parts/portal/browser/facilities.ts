@@ -4,7 +4,7 @@ import { html } from "../../../shared/browser/html.ts";
 import type { Entry, Priced } from "./answers.ts";
 import { getFile } from "./api.ts";
 import type { Scope } from "./around.ts";
-import { Card, priceFigures, save, sourceText } from "./card.ts";
+import { Card, priceFigures, sourceOf } from "./card.ts";
 import { maxPinned, maxShown } from "./choice.ts";
 import type { View } from "./explore-data.ts";
 import { wordsOf } from "./explore-words.ts";
@@ -25,6 +25,7 @@ import {
 import { inYear, pin, settle } from "./location.ts";
 import { dollarScale, Letter } from "./picture.ts";
 import { linksOf } from "./pictures.ts";
+import { save } from "./save-picture.ts";
 import { hospitals, isPriced, leastForQuartiles, milesText, orderText, shareOf } from "./words.ts";
 
 /** Lists hospitals, with what a patient pays, and the amounts as dots on one scale. The heads choose the order. */
@@ -134,9 +135,10 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
     anchor="hospitals"
     title=${title}
     subject=${words.title}
-    sentence=${`${rows.length < count ? `The first ${rows.length} of ${hospitals(count)}. ` : ""}With Medicare you pay about a fifth of what is allowed${limit}.${median === null ? "" : " The upright line is the median charge."}`}
+    part=${rows.length < count ? `The first ${rows.length} of ${hospitals(count)}.` : ""}
+    sentence=${`With Medicare you pay about a fifth of what is allowed${limit}, for the hospital's part of one procedure, beside the yearly deductible and doctors' bills.${median === null ? "" : " The upright line is the median charge."}`}
     drawing=${() => html`<${TableDrawing} heads=${headsOf(columns.slice(1))} rows=${shown.map(drawnOf)} x=${x} />`}
-    source=${sourceText([source.data_version], datasets)}
+    source=${sourceOf([source.data_version], datasets)}
     about=${html`<${DotsLegend} median=${median === null ? null : "median charge"} />`}
     name=${name}
     figures=${

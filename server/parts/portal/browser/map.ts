@@ -28,6 +28,7 @@ interface Shape {
 }
 
 let shapes: Promise<Shape[]> | null = null;
+let loaded: Shape[] = [];
 
 function loadShapes(): Promise<Shape[]> {
   shapes ??= fetch(settings.states)
@@ -63,12 +64,18 @@ export function StatesMap({ answer, dataset, state }: MapProps) {
   const toggle = (code: string) => choose({ ...nowhere, state: code === state ? null : code });
   const steps = useSteps();
   const { width, active, setActive } = steps;
-  const [outlines, setOutlines] = useState<Shape[]>([]);
+  const [outlines, setOutlines] = useState(loaded);
   useEffect(() => {
-    loadShapes().then(setOutlines, () => {
-      // The next view then loads the shapes again.
-      shapes = null;
-    });
+    loadShapes().then(
+      (all) => {
+        loaded = all;
+        setOutlines(all);
+      },
+      () => {
+        // The next view then loads the shapes again.
+        shapes = null;
+      },
+    );
   }, []);
   const rows = new Map(answer.data.map((row) => [row.state, row]));
   const edges = classesOf(answer.data.filter((row) => !isFew(row)).map(({ median_charge }) => median_charge));

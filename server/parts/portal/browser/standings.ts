@@ -3,7 +3,7 @@ import * as d3 from "../../../shared/browser/d3.ts";
 import { change, money, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Dataset, FacilityAnswer, FacilityRow, Standing } from "./answers.ts";
-import { Card, type FigureColumn, type Figures, figuresOf, sourceText } from "./card.ts";
+import { Card, type FigureColumn, type Figures, figuresOf, sourceOf } from "./card.ts";
 import { Field } from "./form.ts";
 import {
   allowedColumn,
@@ -127,7 +127,7 @@ export function Standings({ answer, datasets, sorted, chosen, note }: StandingsP
     subject=${`${facility.facility}, ${source.data_year}`}
     sentence="What it charges for each procedure, and what Medicare allows it. The upright line is the nation's median charge."
     drawing=${() => html`<${TableDrawing} heads=${headsOf([...amountColumns, servicesColumn])} rows=${rows.map(drawnOf)} x=${x} />`}
-    source=${sourceText([source.data_version], datasets)}
+    source=${sourceOf([source.data_version], datasets)}
   >
     ${data.length > shortList && html`<${Field} label="Find a procedure" value=${words} set=${setWords} type="search" />`}
     ${rows.length === 0 && html`<p class="quiet" role="status">It has no price for a procedure with these words.</p>`}
