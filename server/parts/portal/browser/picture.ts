@@ -16,30 +16,26 @@ export function dollarScale(amounts: readonly number[], from: number, to: number
   return d3.scaleLog([low / air, high * air], [from, to]);
 }
 
-/** Finds round amounts on a scale, such as $2,000. @param most approximate maximum number of amounts */
-function dollarTicks(scale: Scale, most: number): number[] {
-  const all = scale.ticks();
-  for (const digits of ["125", "13", "1"]) {
-    const ticks = all.filter((tick) => digits.includes(String(tick)[0]));
-    if (ticks.length >= 2 && ticks.length <= most) return ticks;
-  }
-  const [low, high] = scale.domain();
-  return d3.ticks(low, high, Math.min(4, most));
-}
-
 /** Width in pixels of a character in a picture's small text. */
 export const letterWidth = 7;
 
-/** Finds round amounts on a scale, with positions for their texts. No text is cut off, and no texts overlap. */
+/**
+ * Finds round amounts on a scale, such as $2,000, with positions for their texts. No text is cut off, and no texts
+ * overlap: 1 and ten times as much come first, then 5, and then 2.
+ */
 export function placedTicks(scale: Scale, width: number) {
-  const placed: { tick: number; at: number; end: number }[] = [];
-  for (const tick of dollarTicks(scale, width / 74)) {
+  const round = scale.ticks().filter((tick) => "152".includes(String(tick)[0]));
+  const [low, high] = scale.domain();
+  const placed: { tick: number; at: number; half: number }[] = [];
+  for (const tick of round.length < 2
+    ? d3.ticks(low, high, Math.min(4, width / 74))
+    : d3.sort(round, (tick) => "152".indexOf(String(tick)[0]))) {
     const half = (money(tick).length * letterWidth) / 2;
     const at = Math.max(half, Math.min(scale(tick), width - half));
-    if (at - half > (placed.at(-1)?.end ?? Number.NEGATIVE_INFINITY) + letterWidth)
-      placed.push({ tick, at, end: at + half });
+    if (placed.every((other) => Math.abs(at - other.at) > half + other.half + letterWidth))
+      placed.push({ tick, at, half });
   }
-  return placed;
+  return d3.sort(placed, ({ at }) => at);
 }
 
 interface GridProps {
@@ -63,6 +59,8 @@ interface Note {
   /** Horizontal position in pixels within the picture. */
   x: number;
   y: number;
+  /** Whether the note begins at `y`, rather than ends there. */
+  isBelow?: boolean;
   lines: readonly string[];
 }
 
@@ -117,7 +115,7 @@ export function Steps(props: StepsProps) {
     onPointerLeave=${() => setActive(null)}
   >
     ${width > 0 && children}
-    <div class="note" role="status" hidden=${note === null} style=${note ? { left: `${left}px`, top: `${note.y}px` } : {}}>
+    <div class="note" role="status" hidden=${note === null} style=${note ? { left: `${left}px`, top: `${note.y}px`, transform: note.isBelow ? "translateX(-50%)" : "" } : {}}>
       ${note?.lines.map((line, i) => (i === 0 ? html`<b>${line}</b>` : html`<span>${line}</span>`))}
     </div>
   </div>`;
