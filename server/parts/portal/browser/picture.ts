@@ -21,15 +21,26 @@ export const letterWidth = 7;
 
 /**
  * Finds round amounts on a scale, such as $2,000, with positions for their texts. No text is cut off, and no texts
- * overlap: 1 and ten times as much come first, then 5, and then 2.
+ * overlap. Of the first digits 1, 2 and 5, those come first with which there is room for the most texts.
  */
 export function placedTicks(scale: Scale, width: number) {
   const round = scale.ticks().filter((tick) => "152".includes(String(tick)[0]));
   const [low, high] = scale.domain();
+  if (round.length < 2) return placedOf(d3.ticks(low, high, Math.min(4, width / 74)), scale, width);
+  const all = ["152", "512", "215"].map((order) =>
+    placedOf(
+      d3.sort(round, (tick) => order.indexOf(String(tick)[0])),
+      scale,
+      width,
+    ),
+  );
+  return d3.greatest(all, (a, b) => a.length - b.length) ?? [];
+}
+
+/** Leaves out a tick whose text would overlap that of an earlier tick. */
+function placedOf(ticks: readonly number[], scale: Scale, width: number) {
   const placed: { tick: number; at: number; half: number }[] = [];
-  for (const tick of round.length < 2
-    ? d3.ticks(low, high, Math.min(4, width / 74))
-    : d3.sort(round, (tick) => "152".indexOf(String(tick)[0]))) {
+  for (const tick of ticks) {
     const half = (money(tick).length * letterWidth) / 2;
     const at = Math.max(half, Math.min(scale(tick), width - half));
     if (placed.every((other) => Math.abs(at - other.at) > half + other.half + letterWidth))
