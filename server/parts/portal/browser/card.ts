@@ -1,5 +1,6 @@
 import type { ComponentChild, ComponentChildren } from "preact";
 import { useId, useRef, useState } from "preact/hooks";
+import * as d3 from "../../../shared/browser/d3.ts";
 import { change, money, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Dataset, Entry, TrendYear } from "./answers.ts";
@@ -158,6 +159,8 @@ export interface Column {
   title: string;
   /** Formats the column's numbers, which are then right-aligned. */
   write?: (value: number) => string;
+  /** Whether the page's table has it after the other columns, so that those are in view on a phone. */
+  isLast?: boolean | undefined;
 }
 
 export interface Figures {
@@ -168,7 +171,8 @@ export interface Figures {
 export type FigureColumn<Item> = [
   title: string,
   cellOf: (item: Item) => Cell,
-  write?: (value: number) => string,
+  write?: ((value: number) => string) | undefined,
+  isLast?: boolean,
 ];
 
 export const pinnedName = ({ letter, ccn, entry }: Pinned) =>
@@ -176,7 +180,7 @@ export const pinnedName = ({ letter, ccn, entry }: Pinned) =>
 
 /** @param columns each with a title, a function that reads an item's value, and optionally a format */
 export const figuresOf = <Item>(items: readonly Item[], ...columns: FigureColumn<Item>[]): Figures => ({
-  columns: columns.map(([title, , write]) => ({ title, ...(write && { write }) })),
+  columns: columns.map(([title, , write, isLast]) => ({ title, ...(write && { write }), isLast })),
   rows: items.map((item) => columns.map(([, cellOf]) => cellOf(item))),
 });
 
@@ -184,11 +188,11 @@ export const figuresOf = <Item>(items: readonly Item[], ...columns: FigureColumn
 export const priceFigures = (entries: readonly Entry[], ...more: FigureColumn<Entry>[]): Figures =>
   figuresOf(
     entries,
-    ["ccn", ({ ccn }) => ccn],
+    ["ccn", ({ ccn }) => ccn, undefined, true],
     ["hospital", ({ facility }) => facility],
-    ["city", ({ city }) => city],
-    ["state", ({ state }) => state],
-    ["zip", ({ zip }) => zip ?? null],
+    ["city", ({ city }) => city, undefined, true],
+    ["state", ({ state }) => state, undefined, true],
+    ["zip", ({ zip }) => zip ?? null, undefined, true],
     ...(entries.some(({ distance }) => distance !== undefined)
       ? ([["miles", ({ distance }) => distance ?? null]] as FigureColumn<Entry>[])
       : []),
@@ -224,16 +228,17 @@ const written = (cell: Cell, { write }: Column) =>
 export function FiguresTable({ figures, caption }: { figures: Figures; caption: string }) {
   const { columns, rows } = figures;
   const kind = ({ write }: Column) => (write ? "number" : undefined);
+  const order = d3.sort(columns.keys(), (i) => Number(columns[i].isLast ?? false));
   return html`<div class="figures" tabindex="0" role="region" aria-label=${caption}>
     <table>
       <caption class="unseen">${caption}</caption>
       <thead>
-        <tr>${columns.map((column) => html`<th scope="col" class=${kind(column)}>${column.title}</th>`)}</tr>
+        <tr>${order.map((i) => html`<th scope="col" class=${kind(columns[i])}>${columns[i].title}</th>`)}</tr>
       </thead>
       <tbody>
         ${rows.map(
           (row) =>
-            html`<tr>${row.map((cell, i) => html`<td class=${kind(columns[i])}>${written(cell, columns[i])}</td>`)}</tr>`,
+            html`<tr>${order.map((i) => html`<td class=${kind(columns[i])}>${written(row[i], columns[i])}</td>`)}</tr>`,
         )}
       </tbody>
     </table>
