@@ -176,6 +176,7 @@ for (const viewport of [narrow, wide])
       ] as const) {
         const sampleOf = (i: number, step: number): Sample => ({
           at: 1_790_000_017 + i * step,
+          seconds: step,
           requests:
             rate === 0
               ? {}
@@ -198,6 +199,16 @@ for (const viewport of [narrow, wide])
         await page.getByRole("button", { name: span, pressed: true }).waitFor();
         const what = `${span}, ${seconds} seconds, ${minutes} minutes, ${rate} a second`;
         assert.deepEqual(await page.evaluate(labelFaults), [], what);
+        const points = await page
+          .locator(".plot path")
+          .evaluateAll((all) => all.map((one) => (one.getAttribute("d") ?? "").split("L").length));
+        assert.ok(Math.max(...points) <= 74, `${what}: steps are wide enough to be seen`);
+        if (viewport === wide && seconds > 10 && rate > 0)
+          assert.deepEqual(
+            (await page.locator(".plot .ends text").allTextContents()).sort(),
+            ["2xx, 3xx", "429", "90%", "99%", "median"],
+            what,
+          );
         const drawn = page.locator(".plot svg[role=img] > text");
         if (seconds > 10 && rate > 0) assert.ok((await drawn.count()) >= 2, what);
         assert.equal(
@@ -209,6 +220,35 @@ for (const viewport of [narrow, wide])
     await guarded.close();
     guarded.assertWellBehaved();
   });
+
+test("many answers of one 4xx status are named with their route, few or those with a line of their own aren't", async () => {
+  const guarded = await openPage(browser, server.ops);
+  const { page } = guarded;
+  page.setDefaultTimeout(patienceMs);
+  await page.addInitScript(replaceStream);
+  await page.goto("/");
+  await page.locator(".plot").first().waitFor();
+  const shownFor = async (requests: Sample["requests"]) => {
+    const sample = { at: 1_790_000_000, seconds: 100, requests, times: [], p50: null, p90: null, p99: null };
+    const rest = { refused: 0, refusedBy: {}, unauthorized: 0, bytes: 1, connections: 1, memory: 1e8 };
+    const state = { server: {}, versions: [], refused: [], accounts: [], all_accounts: 0, events: [] };
+    await page.evaluate(
+      (detail) => dispatchEvent(new CustomEvent("history-of-test", { detail })),
+      JSON.stringify({ samples: [{ ...sample, ...rest }], minutes: [], state }),
+    );
+    return page.locator(".attention").textContent();
+  };
+  const nothing = "Nothing needs attention.";
+  assert.equal(
+    await shownFor({ "/a 200": 0.03, "/b 400": 0.9, "/b 404": 0.05, "/c 404": 0.02 }),
+    "97% of requests in the last 10 minutes are answered with 4xx: most, 90%, with 400 at /b.",
+  );
+  assert.equal(await shownFor({ "/a 200": 1, "/b 404": 0.23 }), nothing, "a small share");
+  assert.equal(await shownFor({ "/b 400": 0.1 }), nothing, "ten answers");
+  assert.equal(await shownFor({ "/a 401": 0.9, "/b 429": 0.9 }), nothing, "others' lines");
+  await guarded.close();
+  guarded.assertWellBehaved();
+});
 
 test("the console shows when the server can't be reached", async () => {
   const other = await startServer({ datasetsDir: datasetsFolder(["2024.3"]) });

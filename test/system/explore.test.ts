@@ -229,7 +229,7 @@ test("each picture offers a table, a CSV and a link below it, with the API's num
   const { data } = await answerOf<FacilitiesAnswer>(
     "/api/v1/healthcare/facilities?procedure=5072&state=NY&sort=charge",
   );
-  const cells = await charges.locator("tbody td:nth-child(6)").allInnerTexts();
+  const cells = await charges.locator("tbody td:nth-child(2)").allInnerTexts();
   assert.deepEqual(
     cells,
     data.map(({ submitted_charge }) => dollars(submitted_charge ?? 0)),
@@ -340,6 +340,54 @@ test("a saved list has whole names, however long, also without spaces", async ()
   assert.ok(widest < 940, `${widest} pixels`);
   const names = [...svg.matchAll(/<text[^>]*>([^<]*)<\/text>/g)].map(([, text]) => text).join("");
   assert.equal(names.split("院").length - 1, 480 * (await list.locator("tbody tr").count()));
+});
+
+test("a saved picture is light and of one width, whatever the window, and says once what it is of", async () => {
+  const saved = async (viewport: typeof wide, colorScheme: "light" | "dark") => {
+    const { page } = await open("/?procedure=5072&with=000003", { viewport, colorScheme });
+    await drawn(page);
+    const texts: string[] = [];
+    for (const title of ["60 hospitals", "The chosen", "How charges", "Where hospitals"])
+      for (const format of ["SVG", "CSV"]) {
+        const shown = card(page, title);
+        const opener = shown.getByRole("button", { name: "Download" });
+        if ((await opener.getAttribute("aria-expanded")) === "false") await opener.click();
+        const download = page.waitForEvent("download");
+        await shown.getByRole("button", { name: format, exact: true }).click();
+        texts.push(String(Buffer.concat(await (await (await download).createReadStream()).toArray())));
+      }
+    assert.equal(await page.locator(".for-saving").count(), 0);
+    assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= viewport.width);
+    return texts;
+  };
+  const files = await saved(wide, "light");
+  assert.deepEqual(await saved(narrow, "dark"), files);
+  for (const [i, text] of files.entries())
+    if (i % 2 === 0) {
+      assert.match(text, /^<svg [^>]*width="988"/);
+      assert.match(text, /^<svg [^>]*><rect [^>]*fill="rgb\(255, 255, 255\)"/);
+      assert.doesNotMatch(text, /nothing here is real/, "these data are real");
+      assert.match(text, /<(path|circle|rect) [^>]*fill="rgb\(/);
+    } else assert.equal(text.split("Source: ").length, 2);
+  const words = files.map((text) => text.replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " "));
+  assert.match(words[0], /The first 10 of 60 hospitals\. .* yearly deductible and doctors' bills/);
+  assert.match(words[1], /Source: .*: Skin growth removal or biopsy.*\. The first 10 of 60 hospitals\./);
+});
+
+test("a picture that takes long says so, and one that can't be made says why", async () => {
+  const { page } = await open("/?procedure=5072", { viewport: narrow });
+  await drawn(page);
+  const map = card(page, "Where hospitals charge more");
+  await page.evaluate(() => {
+    HTMLImageElement.prototype.decode = () =>
+      new Promise((_, reject) => addEventListener("give-up", () => reject(new Error("no"))));
+  });
+  await map.getByRole("button", { name: "Download" }).click();
+  await map.getByRole("button", { name: "PNG", exact: true }).click();
+  await map.getByRole("button", { name: "saving…" }).waitFor();
+  await page.evaluate(() => dispatchEvent(new Event("give-up")));
+  await map.getByText("PNG wasn't saved: this browser can't draw it; try SVG").waitFor();
+  await map.getByRole("button", { name: "PNG", exact: true }).waitFor();
 });
 
 test("choosing a state, procedure, year or hospital updates charts and URL, and Back restores them", async () => {

@@ -282,6 +282,68 @@ test("on a phone, each row of a list around a place has its amounts and the colu
   await close();
 });
 
+test("pictures have round amounts on their axes, a legend without overlaps, and a table with its point in view", async () => {
+  for (const [size, path] of [
+    [phone, "/?procedure=5072"],
+    [phone, "/?procedure=5115&state=TX"],
+    [phone, "/?procedure=5115&state=NY&with=990901"],
+    [phone, "/?procedure=5115&near=60614&within=100"],
+    [{ viewport: { width: 1280, height: 900 } }, "/?procedure=5115"],
+  ] as const) {
+    const { page, close } = await openPage(browser, server.api, size);
+    page.setDefaultTimeout(patienceMs);
+    await page.goto(path);
+    const card = (name: string) => page.locator("section.card", { has: page.getByRole("heading", { name }) });
+    const [charges, map] = [card("How charges are spread"), card("Where hospitals charge more")];
+    await charges.locator(".bar, .facility-dot").first().waitFor();
+    const pictures = path.includes("near=") ? [charges] : [charges, map];
+    if (pictures.includes(map)) await map.locator("path.state").first().waitFor();
+    const ticks = await charges.locator(".tick text").allTextContents();
+    assert.ok(ticks.length >= 3, `${path}: ${ticks}`);
+    for (const tick of ticks) assert.match(tick, /^\$[125]0*(,000)*$/, path);
+    const boxes = await map.locator(".legend text").evaluateAll((all) =>
+      all.map((text) => {
+        const { left, right, top, bottom } = text.getBoundingClientRect();
+        return { left, right, top, bottom, text: text.textContent };
+      }),
+    );
+    for (const [i, a] of boxes.entries())
+      for (const b of boxes.slice(i + 1))
+        assert.ok(
+          a.right + 3 < b.left || b.right + 3 < a.left || a.bottom < b.top + 3 || b.bottom < a.top + 3,
+          `${a.text} and ${b.text}`,
+        );
+    const hatches = await page.locator('.legend rect[fill="url(#outside)"]').count();
+    assert.equal(hatches, pictures.length - 1, "Maryland's hatch");
+    const bottomOf = async (of: Locator) => {
+      const { y, height } = (await of.locator(".actions").boundingBox()) ?? assert.fail();
+      return Math.round(y + height);
+    };
+    if (size !== phone) assert.equal(await bottomOf(charges), await bottomOf(map), "tools are in line");
+    const top = async (of: Locator) => ((await of.boundingBox()) ?? assert.fail()).y;
+    const median = charges.locator(".picture text.label");
+    await charges.locator(".bar, .facility-dot").nth(3).hover({ force: true });
+    const note = charges.locator(".note:visible");
+    assert.ok((await top(note)) > (await top(median)) + 100, "the note is below the picture's bars");
+    assert.ok((await top(note)) > (await top(charges.locator("line.axis"))), "the note is below the axis");
+    for (const one of pictures) {
+      await one.getByRole("button", { name: "Table" }).click();
+      const table = one.locator(".figures");
+      const { right } = await table.evaluate((element) => element.getBoundingClientRect());
+      for (const cell of (await table.locator("tr:nth-child(2) > *").all()).slice(0, 3))
+        assert.ok((await cell.evaluate((element) => element.getBoundingClientRect().right)) <= right + 1);
+      const seen = (await table.locator("tbody tr:first-child td").allInnerTexts()).slice(0, 3);
+      assert.ok(
+        seen.some((text) => text.startsWith("$")),
+        `${path}: ${seen}`,
+      );
+      const [content, shown] = await table.evaluate((one) => [one.scrollHeight, one.clientHeight]);
+      assert.ok(content <= shown + 1, "all rows are there without scrolling inside");
+    }
+    await close();
+  }
+});
+
 test("paper shows the sentence, the list and its source, and nothing that can only be clicked", async () => {
   const { ccn, zip } = await somewhere();
   for (const [path, ...texts] of [
@@ -613,7 +675,13 @@ test("a journalist gets a state's dearest hospitals, a chart with its source, an
     assert.doesNotMatch(svg, /var\(/);
     const ofYears = String(await saved("SVG", card("Over the years")));
     assert.match(ofYears, /Source: .*\(synthetic\)/);
-    for (const picture of [svg, ofYears]) assert.deepEqual(await page.evaluate(textsBeyond, picture), []);
+    const yearsTexts = ofYears.replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
+    assert.match(yearsTexts, /charges, 20\d\d–20\d\d \(versions 20/);
+    assert.equal(yearsTexts.split("Synthetic sample of").length, 2, "the years' title is said once");
+    for (const picture of [svg, ofYears]) {
+      assert.deepEqual(await page.evaluate(textsBeyond, picture), []);
+      assert.match(picture, />Synthetic sample: nothing here is real\.<\/text>/);
+    }
     await act(charges.getByRole("button", { name: "Share" }).click());
     await charges.getByRole("button", { name: "Copy link" }).click();
     await charges.getByRole("button", { name: "copied" }).waitFor();

@@ -76,6 +76,7 @@ export class History {
       .slice(0, mostRefused);
     const sample = {
       at: Math.round(unixMs / 1000),
+      seconds,
       requests,
       times,
       ...{ p50: percentile(times, 0.5), p90: percentile(times, 0.9), p99: percentile(times, 0.99) },

@@ -1,6 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { merged, percentile } from "../../../server/parts/console/browser/sample.ts";
+import {
+  inSteps,
+  merged,
+  percentile,
+  type Sample,
+  samplesOf,
+} from "../../../server/parts/console/browser/sample.ts";
 import { History } from "../../../server/parts/console/history.ts";
 import { ThreadTraffic, Traffic } from "../../../server/shared/traffic.ts";
 
@@ -34,6 +40,7 @@ test("a sample holds the rates per second since the previous sample", () => {
     { ...sample, p50: null, p90: null, p99: null },
     {
       at: 1_700_000_000,
+      seconds: 2,
       requests: { "/a 200": 2, "/b 404": 0.5 },
       times: [[4, 5]],
       ...{ p50: null, p90: null, p99: null },
@@ -109,4 +116,50 @@ test("the percentiles of a longer time are of all its requests, not of its slowe
   const slow = { ...quiet, times: [[262_144, 1]] as [number, number][], p99: 262_000 };
   const { p50, p99 } = merged([busy, slow, quiet]);
   assert.ok(p50 !== null && p99 !== null && p50 < 128 && p99 < 128, `${p50}, ${p99}`);
+});
+
+/** The history of a server in which an account is refused once in each of some seconds. */
+function refusedIn(seconds: number, isRefused: (second: number) => boolean): History {
+  const counts = new Map<string, number>();
+  const traffic = new Traffic(["/a"], 1);
+  const thread = new ThreadTraffic(traffic.buffers[0], () => 0);
+  const history = new History(traffic, now, () => new Map(counts), 0);
+  for (let second = 1; second <= seconds; second++) {
+    if (isRefused(second)) {
+      thread.refused("burst", 1);
+      counts.set("acme", (counts.get("acme") ?? 0) + 1);
+    }
+    history.take(second * 1000, second * 1000);
+  }
+  return history;
+}
+
+test("a longer time has at least the refused requests of a shorter one, and each is counted", () => {
+  const cases: [seconds: number, isRefused: (second: number) => boolean, last10: number][] = [
+    [42, (second) => second === 42, 1],
+    [119, (second) => second > 60, 59],
+    [1799, (second) => second > 1700, 99],
+    [3600, (second) => second % 300 === 0, 2],
+    [90_000, (second) => second === 89_990, 1],
+    [86_400, (second) => second === 3700, 0],
+  ];
+  for (const [seconds, isRefused, last10] of cases) {
+    const { samples, minutes } = refusedIn(seconds, isRefused);
+    const counts = [600, 3600, 86_400].map((span) => {
+      const { refusedBy, seconds } = merged(samplesOf(span, samples, minutes));
+      return Math.round((refusedBy.acme ?? 0) * seconds);
+    });
+    const happened = (span: number) =>
+      Array.from({ length: Math.min(span, seconds) }, (_, i) => seconds - i).filter(isRefused).length;
+    assert.deepEqual(counts, [last10, happened(3600), happened(86_400)], `${seconds} seconds`);
+  }
+});
+
+test("a chart's steps are as long as asked, and the last one ends now", () => {
+  const { samples, minutes } = refusedIn(605, () => false);
+  const steps = inSteps(samplesOf(600, samples, minutes), 10);
+  assert.deepEqual([steps.length, steps[1].seconds, steps.at(-1)?.seconds], [61, 10, 5]);
+  const ends = (some: readonly Sample[]) => some.map(({ at }) => at);
+  assert.deepEqual(ends(steps.slice(0, 2)).concat(ends(steps.slice(-2))), [10, 20, 600, 605]);
+  assert.deepEqual(ends(inSteps(samplesOf(3600, samples, minutes), 60)).slice(-2), [600, 605]);
 });

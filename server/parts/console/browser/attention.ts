@@ -7,6 +7,10 @@ import type { State } from "../state.ts";
 export const leastRefusedShare = 0.01;
 /** Some clients always try without a key first. */
 const leastUnauthorizedShare = 0.05;
+/** Some searches find nothing. */
+const leastWrongShare = 0.2;
+/** So few answers are a person who tries something. */
+const leastWrong = 20;
 /** So many accounts are named beside a share of refused requests. */
 const namedAccounts = 3;
 const leastQuotaShare = 0.9;
@@ -19,14 +23,29 @@ interface AttentionProps {
   refusedShare: number;
   unauthorizedShare: number;
   failedShare: number;
+  /** Answers in that time, keys as in a sample. */
+  answers: Readonly<Record<string, number>>;
   /** Refused requests by account. */
   refusedBy: Readonly<Record<string, number>>;
   /** The time within which 99% of the requests were answered; undefined if the time is short. */
   slow: string | undefined;
 }
 
+/** Names the commonest of the 4xx answers, if they are many. Those that a key or a rate is about have lines of their own. */
+function wrongText(answers: AttentionProps["answers"], time: string): string | false {
+  const all = Object.values(answers).reduce((sum, count) => sum + count, 0);
+  const wrong = Object.entries(answers)
+    .filter(([name]) => / 4(?!01|29)..$/.test(name))
+    .sort(([, a], [, b]) => b - a);
+  const count = wrong.reduce((sum, [, each]) => sum + each, 0);
+  if (count < leastWrong || count < leastWrongShare * all) return false;
+  const [[name, most]] = wrong;
+  const at = name.lastIndexOf(" ");
+  return `${percent((100 * count) / all)} of requests in ${time} are answered with 4xx: most, ${percent((100 * most) / all)}, with ${name.slice(at + 1)} at ${name.slice(0, at)}.`;
+}
+
 export function Attention(props: AttentionProps) {
-  const { state, range, refusedShare, unauthorizedShare, failedShare, refusedBy, slow } = props;
+  const { state, range, refusedShare, unauthorizedShare, failedShare, answers, refusedBy, slow } = props;
   const { accounts, events, refused } = state;
   const time = `the last ${range.replace(/^an? /, "")}`;
   const of = (all: typeof accounts) => all.map(({ name }) => name).join(", ");
@@ -61,6 +80,7 @@ export function Attention(props: AttentionProps) {
       `${percent(100 * refusedShare)} of requests in ${time} are refused, being over a rate or quota (429)${mostRefused.length > 0 ? `: most of ${mostRefused.join(", ")}` : ""}.`,
     unauthorizedShare >= leastUnauthorizedShare &&
       `${percent(100 * unauthorizedShare)} of requests in ${time} have no key that works (401).`,
+    wrongText(answers, time),
     slow !== undefined && `Answers are slow: 1 % of requests take ${slow} or longer.`,
     some(exhausted.length, "account has", "accounts have", `used up the month's quota: ${of(exhausted)}.`),
     some(near.length, "account is", "accounts are", `near the month's quota: ${of(near)}.`),

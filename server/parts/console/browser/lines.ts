@@ -8,8 +8,10 @@ import type { Sample } from "./sample.ts";
 
 interface Series {
   name: string;
-  /** A CSS custom property. */
+  /** A CSS custom property. Widths and dashes tell lines apart without colours. */
   colour: string;
+  width: number;
+  dash?: string;
   value(sample: Sample): number | null;
 }
 
@@ -20,6 +22,8 @@ interface LinesProps {
   now: Sample | undefined;
   /** Names the time of the samples, such as "an hour". */
   range: string;
+  /** The time's length. */
+  seconds: number;
   series: Series[];
   isLogarithmic: boolean;
   text(value: number): string;
@@ -28,13 +32,10 @@ interface LinesProps {
 /** Pixels. The lines' horizontal positions are percentages. */
 const height = 220;
 const [top, floor] = [16, 196];
+/** Height of a label at a line's end. */
+const endHeight = 15;
 /** Width in pixels of a character of a label. */
 const letterWidth = 7.6;
-const rowSeconds = 60;
-
-/** Dash patterns and widths tell lines apart without colours. */
-const dashes = ["", "6 3", "1 4", "8 3 2 3"];
-const widths = [2, 1.5, 3, 2.5];
 
 export function Lines(props: LinesProps) {
   const { title } = props;
@@ -43,20 +44,17 @@ export function Lines(props: LinesProps) {
     <header><h2>${title}</h2>
       <button type="button" class="plain" aria-expanded=${isTable} onClick=${() => setTable(!isTable)}>${isTable ? "picture" : "table"}</button>
     </header>
-    ${isTable ? html`<${Minutes} ...${props} />` : html`<${Drawing} ...${props} />`}
+    ${isTable ? html`<${Steps} ...${props} />` : html`<${Drawing} ...${props} />`}
   </section>`;
 }
 
-function Drawing({ title, samples, now, range, series, isLogarithmic, text }: LinesProps) {
+function Drawing({ title, samples, now, range, seconds, series, isLogarithmic, text }: LinesProps) {
   /** Unix milliseconds below the pointer; null while the pointer isn't on the drawing. */
   const [pointed, setPointed] = useState<number | null>(null);
   const [measured, width] = useWidth();
   const timeOf = ({ at }: Sample) => at * 1000;
-  const [first, last] = [samples[0], samples.at(-1)];
-  const x = d3.scaleTime(
-    [first, last].map((one) => (one ? timeOf(one) : Date.now())),
-    [0, 100],
-  );
+  const last = samples.at(-1)?.at ?? Date.now() / 1000;
+  const x = d3.scaleTime([(last - seconds) * 1000, last * 1000], [0, 100]);
   // Zeros are left out, except in the first series of a chart with a linear scale. A logarithmic scale can't show 0,
   // and a line of errors along 0 would look like an alarm.
   const drawn = ({ value }: Series, sample: Sample) =>
@@ -92,6 +90,14 @@ function Drawing({ title, samples, now, range, series, isLogarithmic, text }: Li
       .x((sample) => x(timeOf(sample)))
       .y((sample) => y(one.value(sample) ?? 0))(samples) ?? "") +
     samples.map((_, i) => shortLine(one, i)).join("");
+  const ends = series
+    .flatMap((one) => {
+      const end = samples.slice(-2).findLast((sample) => drawn(one, sample) !== null);
+      return end ? [{ ...one, at: y(one.value(end) ?? 0) }] : [];
+    })
+    .sort((a, b) => b.at - a.at);
+  // Labels that would overlap move up, from the lowest.
+  for (const [i, end] of ends.entries()) end.at = Math.min(end.at, (ends[i - 1]?.at ?? height) - endHeight);
   return html`<${Legend} series=${series} sample=${shown ?? now} time=${shown ? clock(timeOf(shown), "2-digit") : `last ${range.replace(/^an? /, "")}`} text=${text} />
     <div class="plot">
     <svg width="100%" height=${height} aria-hidden="true">${rows.map((row) => html`<text x="100%" y=${y(row)} dy="0.32em" text-anchor="end">${text(row)}</text>`)}</svg>
@@ -101,9 +107,10 @@ function Drawing({ title, samples, now, range, series, isLogarithmic, text }: Li
       ${timesOn(x.copy().range([0, width]), width).map(({ at, text }) => html`<text x=${at} y=${floor + 18} text-anchor="middle">${text}</text>`)}
       ${shown && html`<line class="grid" x1=${`${x(timeOf(shown))}%`} x2=${`${x(timeOf(shown))}%`} y1=${top} y2=${floor} />`}
       <svg viewBox=${`0 0 100 ${height}`} preserveAspectRatio="none">
-        ${series.map((one, i) => html`<path d=${lineOf(one)} stroke=${`var(${one.colour})`} stroke-width=${widths[i]} stroke-dasharray=${dashes[i]} />`)}
+        ${series.map((one) => html`<path d=${lineOf(one)} ...${strokeOf(one)} />`)}
       </svg>
-    </svg></div></div>`;
+    </svg></div>
+    <svg class="ends" width="100%" height=${height} aria-hidden="true">${ends.map(({ name, at }) => html`<text y=${at} dy="0.32em">${name}</text>`)}</svg></div>`;
 }
 
 /**
@@ -112,10 +119,8 @@ function Drawing({ title, samples, now, range, series, isLogarithmic, text }: Li
  */
 function timesOn(x: d3.ScaleTime<number, number>, width: number): { at: number; text: string }[] {
   for (let most = 5; most > 0; most--) {
-    const times = x.ticks(most).filter((time) => time.getMilliseconds() === 0);
-    const second = times.some((time) => time.getSeconds() > 0) ? "2-digit" : undefined;
-    const labels = times.map((time) => {
-      const text = clock(time, second);
+    const labels = x.ticks(most).map((time) => {
+      const text = clock(time);
       const half = (text.length * letterWidth) / 2;
       return { at: Math.max(half, Math.min(x(time), width - half)), text, half };
     });
@@ -129,6 +134,10 @@ function timesOn(x: d3.ScaleTime<number, number>, width: number): { at: number; 
 const clock = (time: Date | number, second?: "2-digit") =>
   new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", ...(second && { second }) });
 
+const strokeOf = ({ colour, width, dash = "" }: Series) => ({
+  ...{ stroke: `var(${colour})`, "stroke-width": width, "stroke-dasharray": dash },
+});
+
 interface LegendProps extends Pick<LinesProps, "series" | "text"> {
   sample: Sample | undefined;
   time: string;
@@ -138,24 +147,24 @@ interface LegendProps extends Pick<LinesProps, "series" | "text"> {
 function Legend({ series, sample, time, text }: LegendProps) {
   return html`<ul class="legend" aria-hidden="true">
     <li class="time">${time}</li>
-    ${series.map(({ name, colour, value }, i) => {
-      const shown = sample ? value(sample) : null;
-      return html`<li><svg width="28" height="8"><path d="M0 4H28" stroke=${`var(${colour})`} stroke-width=${widths[i]} stroke-dasharray=${dashes[i]} /></svg>
-        ${name} <b>${shown === null ? "–" : text(shown)}</b></li>`;
+    ${series.map((one) => {
+      const shown = sample ? one.value(sample) : null;
+      return html`<li><svg width="28" height="8"><path d="M0 4H28" ...${strokeOf(one)} /></svg>
+        ${one.name} <b>${shown === null ? "–" : text(shown)}</b></li>`;
     })}
   </ul>`;
 }
 
-function Minutes({ title, samples, series, text }: LinesProps) {
-  const minutes = [...Map.groupBy(samples, ({ at }) => Math.floor(at / rowSeconds))].reverse();
-  return html`<table><caption class="quiet">${title}: the highest of each minute</caption>
-    <thead><tr><th scope="col">Minute</th>${series.map(({ name }) => html`<th scope="col" class="number">${name}</th>`)}</tr></thead>
-    <tbody>${minutes.map(
-      ([minute, rows]) =>
-        html`<tr key=${minute}><td>${clock(minute * rowSeconds * 1000)}</td>
+/** Lists the drawn numbers. */
+function Steps({ title, samples, series, text }: LinesProps) {
+  return html`<table><caption class="quiet">${title}, newest first</caption>
+    <thead><tr><th scope="col">Until</th>${series.map(({ name }) => html`<th scope="col" class="number">${name}</th>`)}</tr></thead>
+    <tbody>${samples.toReversed().map(
+      (sample) =>
+        html`<tr key=${sample.at}><td>${clock(sample.at * 1000, "2-digit")}</td>
           ${series.map(({ value }) => {
-            const highest = d3.max(rows, value);
-            return html`<td class="number">${highest === undefined ? "–" : text(highest)}</td>`;
+            const shown = value(sample);
+            return html`<td class="number">${shown === null ? "–" : text(shown)}</td>`;
           })}</tr>`,
     )}</tbody></table>`;
 }

@@ -8,6 +8,8 @@ export const keptMinutes = 1440;
 export interface Sample {
   /** End of the sample, in Unix seconds. */
   at: number;
+  /** How long it took. */
+  seconds: number;
   /** Keys are `<route> <status>`. */
   requests: Record<string, number>;
   /** Numbers of timed requests by the upper bounds of their microseconds, each half of the next, ascending. */
@@ -49,21 +51,38 @@ function pooled(samples: readonly Sample[]): Sample["times"] {
   return [...counts].sort(([a], [b]) => a - b);
 }
 
+/** Returns the samples of a time that ends now: minutes while there are whole ones, and then the seconds after them. */
+export function samplesOf(seconds: number, samples: readonly Sample[], minutes: readonly Sample[]): Sample[] {
+  const begin = (samples.at(-1)?.at ?? 0) - seconds;
+  const whole = seconds <= keptSeconds ? [] : minutes.filter(({ at }) => at > begin);
+  const rest = Math.max(begin, whole.at(-1)?.at ?? 0);
+  return [...whole, ...samples.filter(({ at }) => at > rest)];
+}
+
+/** Merges samples into one for each step of a time, such as ten seconds. Steps begin at round times of the clock. */
+export const inSteps = (samples: readonly Sample[], seconds: number): Sample[] =>
+  [...Map.groupBy(samples, ({ at }) => Math.ceil(at / seconds)).values()].map(merged);
+
 /** Computes the mean of rates, the percentiles of all requests' times, and the maximum of levels. */
 export function merged(samples: readonly Sample[]): Sample {
-  const rounded = (sum: number) => Math.round((sum / samples.length) * 100) / 100;
+  const seconds = samples.reduce((sum, one) => sum + one.seconds, 0);
+  // So exact that a single request in a day can be counted again.
+  const rounded = (sum: number) => Math.round((sum / seconds) * 1e6) / 1e6;
   const meanByName = (of: (sample: Sample) => Record<string, number>) => {
     const sums: Record<string, number> = {};
     for (const sample of samples)
-      for (const [name, rate] of Object.entries(of(sample))) sums[name] = (sums[name] ?? 0) + rate;
+      for (const [name, rate] of Object.entries(of(sample)))
+        sums[name] = (sums[name] ?? 0) + rate * sample.seconds;
     for (const [name, sum] of Object.entries(sums)) sums[name] = rounded(sum);
     return sums;
   };
-  const mean = (of: (sample: Sample) => number) => rounded(samples.reduce((sum, one) => sum + of(one), 0));
+  const mean = (of: (sample: Sample) => number) =>
+    rounded(samples.reduce((sum, one) => sum + of(one) * one.seconds, 0));
   const highest = (of: (sample: Sample) => number) => Math.max(...samples.map(of));
   const times = pooled(samples);
   return {
     at: samples[samples.length - 1].at,
+    seconds,
     requests: meanByName(({ requests }) => requests),
     refusedBy: meanByName(({ refusedBy }) => refusedBy),
     times,

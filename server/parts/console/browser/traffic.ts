@@ -22,24 +22,22 @@ interface Route {
   all: number;
 }
 
-function routesOf(samples: Sample[]): Route[] {
+function routesOf(requests: Sample["requests"]): Route[] {
   const routes = new Map<string, Route>();
-  for (const { requests } of samples)
-    for (const [key, count] of Object.entries(requests)) {
-      const at = key.lastIndexOf(" ");
-      const [name, status] = [key.slice(0, at), key.slice(at + 1)];
-      const route = routes.get(name) ?? { name, statuses: new Map(), all: 0 };
-      routes.set(name, route);
-      const share = count / samples.length;
-      route.all += share;
-      route.statuses.set(status, (route.statuses.get(status) ?? 0) + share);
-    }
+  for (const [key, rate] of Object.entries(requests)) {
+    const at = key.lastIndexOf(" ");
+    const [name, status] = [key.slice(0, at), key.slice(at + 1)];
+    const route = routes.get(name) ?? { name, statuses: new Map(), all: 0 };
+    routes.set(name, route);
+    route.all += rate;
+    route.statuses.set(status, rate);
+  }
   return [...routes.values()].sort((a, b) => b.all - a.all);
 }
 
-export function Traffic({ samples, range }: { samples: Sample[]; range: string }) {
+export function Traffic({ now, range }: { now: Sample | undefined; range: string }) {
   const time = `the last ${range.replace(/^an? /, "")}`;
-  const routes = routesOf(samples);
+  const routes = routesOf(now?.requests ?? {});
   const more = routes.slice(shownRoutes);
   const rowsOf = (title: string, some: Route[]) =>
     html`<${Rows} title=${title} heads=${["Route", "#Requests", "Statuses"]} rows=${some.map(cellsOf)} />`;

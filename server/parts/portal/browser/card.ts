@@ -1,5 +1,6 @@
-import { type ComponentChild, type ComponentChildren, render } from "preact";
+import type { ComponentChild, ComponentChildren } from "preact";
 import { useId, useRef, useState } from "preact/hooks";
+import * as d3 from "../../../shared/browser/d3.ts";
 import { change, money, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Dataset, Entry, TrendYear } from "./answers.ts";
@@ -7,7 +8,7 @@ import { asFailure } from "./api.ts";
 import { copied } from "./curl.ts";
 import type { Pinned } from "./explore-data.ts";
 import { Menu, Opener } from "./form.ts";
-import { type PictureFormat, pictureOf } from "./save-picture.ts";
+import { csvOf, drawnIn, type PictureFormat, pictureOf, save } from "./save-picture.ts";
 import { isSynthetic, warningOf } from "./words.ts";
 
 /** Frames a picture. Offers below it the picture and its numbers as files, a link, and the numbers as a table. */
@@ -26,8 +27,10 @@ interface CardProps {
   subject?: string;
   /** Text above the picture in a saved file. */
   sentence?: string;
-  /** Text below the picture in a saved file, in a frame and on paper; undefined if the picture can't be saved. */
-  source?: string | undefined;
+  /** For a saved file, a frame and paper; undefined if the picture can't be saved. */
+  source?: Source | undefined;
+  /** Says which part of the rows is shown; empty if all are. */
+  part?: string;
   /** Makes a drawing for a saved file, if the card shows none. */
   drawing?: () => ComponentChild;
   /** The card's id in the page, to which a URL can scroll. */
@@ -38,67 +41,98 @@ interface CardProps {
   children?: ComponentChildren;
 }
 
-/** Makes the text for a picture outside the page: compared hospitals by letter, source, warnings and site. */
-export function sourceText(
+/** What stands beside numbers outside the page. */
+interface Source {
+  /** Compared hospitals by letter, publisher and title, versions, warnings and site. */
+  text: string;
+  /** Whether the numbers are invented, which a picture says in a band. */
+  isSample: boolean;
+}
+
+/** Data versions with the same title are named once, with their years: "Title, 2022–2024". */
+export function sourceOf(
   versions: readonly string[],
   datasets: readonly Dataset[],
   pinned: readonly Pinned[] = [],
-): string {
+): Source {
   const shown = versions.flatMap((version) => datasets.filter((one) => one.data_version === version));
-  const titles = [...new Set(shown.map(({ publisher, title }) => `${publisher}, ${title}`))].join("; ");
+  const titles = [...Map.groupBy(shown, untitledYear)].map(([title, some]) => {
+    const years = [...new Set(some.map(({ data_year }) => data_year))].sort();
+    const [first, last] = [years[0], years[years.length - 1]];
+    const isRange = years.length > 1 && last - first === years.length - 1;
+    return title.replace("<year>", isRange ? `${first}–${last}` : years.join(", "));
+  });
   // For a synthetic sample, the title already says that the data is a sample.
   const real = shown.filter(({ caveat }) => !isSynthetic(caveat));
   const warnings = [...new Set(real.flatMap(({ caveat }) => warningOf(caveat)?.text ?? []))].join(" ");
   const names = pinned.map(({ letter, ccn, entry }) => `${letter}: ${entry?.facility ?? ccn}. `).join("");
-  return `${names}Source: ${titles || location.host} (version ${versions.join(", ")}). ${warnings && `${warnings} `}${location.host}`;
+  const numbers = `${versions.length > 1 ? "versions" : "version"} ${versions.join(", ")}`;
+  return {
+    text: `${names}Source: ${titles.join("; ") || location.host} (${numbers}). ${warnings && `${warnings} `}${location.host}`,
+    isSample: real.length < shown.length,
+  };
 }
+
+const untitledYear = ({ publisher, title, data_year }: Dataset) =>
+  `${publisher}, ${title.replace(String(data_year), "<year>")}`;
 
 export function Card(props: CardProps) {
   const { title, about, name, figures, isTable = false, all, source, links, children } = props;
-  const { subject = "", sentence = "" } = props;
+  const { subject = "", sentence = "", part = "" } = props;
   const id = useId();
   const section = useRef<HTMLElement>(null);
   const [isFigures, setFigures] = useState(false);
   const [message, setMessage] = useState("");
   /** Name of the button that has just copied a text; empty after any other action. */
   const [copiedBy, setCopiedBy] = useState("");
-  const act = (work: () => Promise<void>) => {
+  /** Name of the button that is at work. A picture can take seconds on a busy machine. */
+  const [busy, setBusy] = useState("");
+  const act = (text: string, work: () => Promise<void>) => {
+    if (busy !== "") return;
     setMessage("");
     setCopiedBy("");
-    work().catch((error) => setMessage(asFailure(error).message));
+    setBusy(text);
+    work()
+      .catch((error) => setMessage(`${text} wasn't saved: ${asFailure(error).message}`))
+      .finally(() => setBusy(""));
   };
-  const button = (text: string, work: () => Promise<void>) =>
-    html`<button type="button" class="plain" aria-describedby=${id} onClick=${() => act(work)}>${text}</button>`;
-  const saveCsv = async () => save(`${name}.csv`, csvFile(figures ?? { columns: [], rows: [] }, source));
+  const button = (text: string, work: () => Promise<void>, doing = "saving…") =>
+    html`<button type="button" class="plain" aria-describedby=${id} onClick=${() => act(text, work)}>${busy === text ? doing : text}</button>`;
+  const titled = [title, subject].filter(Boolean).join(": ");
+  const saveCsv = async () => {
+    const { columns, rows } = figures ?? { columns: [], rows: [] };
+    const about = source && [`${source.text}.`, `${titled}.`, part].filter(Boolean).join(" ");
+    const last = about === undefined ? [] : [[about, ...columns.slice(1).map(() => null)]];
+    save(`${name}.csv`, csvOf([columns.map(({ title }) => title), ...rows, ...last]));
+  };
   const saveAs = (format: PictureFormat) => async () => {
     if (section.current === null || source === undefined) return;
     const note = section.current.querySelector("p.small:not(.source)")?.textContent ?? "";
     const said = typeof about === "string" && about !== sentence ? about.replace(/\.?$/, ".") : "";
-    const below = [said, note, source];
     const caption = {
-      title: [title, subject].filter(Boolean).join(": "),
-      ...{ sentence, source: below.filter(Boolean).join(" ") },
+      ...{ title: titled, sentence: [part, sentence].filter(Boolean).join(" "), isSample: source.isSample },
+      source: [said, note, source.text].filter(Boolean).join(" "),
     };
-    const host = document.createElement("div");
-    host.className = "for-saving unseen";
-    section.current.append(host);
-    render(props.drawing?.() ?? null, host);
-    const picture = pictureOf(section.current, format, caption).finally(() => host.remove());
-    save(`${name}.${format}`, await picture);
+    const host = await drawnIn(section.current, props.drawing?.() ?? children);
+    save(`${name}.${format}`, await pictureOf(host, format, caption));
   };
   // The button itself shows that the text was copied. A message below it would move the content.
   const copyButton = (name: string, text: string) =>
-    button(copiedBy === name ? "copied" : name, async () => {
-      if (await copied(text)) setCopiedBy(name);
-      else setMessage(text);
-    });
+    button(
+      copiedBy === name ? "copied" : name,
+      async () => {
+        if (await copied(text)) setCopiedBy(name);
+        else setMessage(text);
+      },
+      name,
+    );
   return html`<section id=${props.anchor} class=${`card ${props.class ?? ""}`} aria-labelledby=${id} ref=${section}>
     <header>
       <h2 id=${id}>${title}</h2>
       <p class="about quiet">${about}</p>
     </header>
     ${isFigures && figures ? html`<${FiguresTable} figures=${figures} caption=${title} />` : children}
-    ${source && html`<p class="source quiet small">${source}</p>`}
+    ${source && html`<p class="source quiet small">${source.text}</p>`}
     <div class="actions">
       ${
         figures &&
@@ -119,12 +153,14 @@ export function Card(props: CardProps) {
   </section>`;
 }
 
-type Cell = string | number | null;
+export type Cell = string | number | null;
 
 export interface Column {
   title: string;
   /** Formats the column's numbers, which are then right-aligned. */
   write?: (value: number) => string;
+  /** Whether the page's table has it after the other columns, so that those are in view on a phone. */
+  isLast?: boolean | undefined;
 }
 
 export interface Figures {
@@ -135,7 +171,8 @@ export interface Figures {
 export type FigureColumn<Item> = [
   title: string,
   cellOf: (item: Item) => Cell,
-  write?: (value: number) => string,
+  write?: ((value: number) => string) | undefined,
+  isLast?: boolean,
 ];
 
 export const pinnedName = ({ letter, ccn, entry }: Pinned) =>
@@ -143,7 +180,7 @@ export const pinnedName = ({ letter, ccn, entry }: Pinned) =>
 
 /** @param columns each with a title, a function that reads an item's value, and optionally a format */
 export const figuresOf = <Item>(items: readonly Item[], ...columns: FigureColumn<Item>[]): Figures => ({
-  columns: columns.map(([title, , write]) => ({ title, ...(write && { write }) })),
+  columns: columns.map(([title, , write, isLast]) => ({ title, ...(write && { write }), isLast })),
   rows: items.map((item) => columns.map(([, cellOf]) => cellOf(item))),
 });
 
@@ -151,11 +188,11 @@ export const figuresOf = <Item>(items: readonly Item[], ...columns: FigureColumn
 export const priceFigures = (entries: readonly Entry[], ...more: FigureColumn<Entry>[]): Figures =>
   figuresOf(
     entries,
-    ["ccn", ({ ccn }) => ccn],
+    ["ccn", ({ ccn }) => ccn, undefined, true],
     ["hospital", ({ facility }) => facility],
-    ["city", ({ city }) => city],
-    ["state", ({ state }) => state],
-    ["zip", ({ zip }) => zip ?? null],
+    ["city", ({ city }) => city, undefined, true],
+    ["state", ({ state }) => state, undefined, true],
+    ["zip", ({ zip }) => zip ?? null, undefined, true],
     ...(entries.some(({ distance }) => distance !== undefined)
       ? ([["miles", ({ distance }) => distance ?? null]] as FigureColumn<Entry>[])
       : []),
@@ -191,41 +228,19 @@ const written = (cell: Cell, { write }: Column) =>
 export function FiguresTable({ figures, caption }: { figures: Figures; caption: string }) {
   const { columns, rows } = figures;
   const kind = ({ write }: Column) => (write ? "number" : undefined);
+  const order = d3.sort(columns.keys(), (i) => Number(columns[i].isLast ?? false));
   return html`<div class="figures" tabindex="0" role="region" aria-label=${caption}>
     <table>
       <caption class="unseen">${caption}</caption>
       <thead>
-        <tr>${columns.map((column) => html`<th scope="col" class=${kind(column)}>${column.title}</th>`)}</tr>
+        <tr>${order.map((i) => html`<th scope="col" class=${kind(columns[i])}>${columns[i].title}</th>`)}</tr>
       </thead>
       <tbody>
         ${rows.map(
           (row) =>
-            html`<tr>${row.map((cell, i) => html`<td class=${kind(columns[i])}>${written(cell, columns[i])}</td>`)}</tr>`,
+            html`<tr>${order.map((i) => html`<td class=${kind(columns[i])}>${written(row[i], columns[i])}</td>`)}</tr>`,
         )}
       </tbody>
     </table>
   </div>`;
-}
-
-/** Writes CSV by RFC 4180, with at most two decimals. @param source a text for the last line's first field */
-function csvOf({ columns, rows }: Figures, source: string | undefined): string {
-  const field = (cell: Cell) => {
-    const text = String((typeof cell === "number" ? Math.round(100 * cell) / 100 : cell) ?? "");
-    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-  };
-  const last = source === undefined ? [] : [[source, ...columns.slice(1).map(() => null)]];
-  const lines = [columns.map(({ title }) => title), ...rows, ...last];
-  return lines.map((line) => `${line.map(field).join(",")}\r\n`).join("");
-}
-
-const csvFile = (figures: Figures, source: string | undefined) =>
-  new Blob([csvOf(figures, source)], { type: "text/csv" });
-
-export function save(name: string, content: Blob): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(content);
-  link.download = name;
-  link.click();
-  // The browser reads the content after the click, so the URL is kept for a while.
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }

@@ -4,7 +4,7 @@ import { html } from "../../../shared/browser/html.ts";
 import type { Entry, Priced } from "./answers.ts";
 import { getFile } from "./api.ts";
 import { milesText, type Scope } from "./around.ts";
-import { Card, priceFigures, save, sourceText } from "./card.ts";
+import { Card, priceFigures, sourceOf } from "./card.ts";
 import { maxPinned } from "./choice.ts";
 import type { View } from "./explore-data.ts";
 import { wordsOf } from "./explore-words.ts";
@@ -26,6 +26,7 @@ import {
 import { inYear, pin } from "./location.ts";
 import { dollarScale, Letter } from "./picture.ts";
 import { linksOf } from "./pictures.ts";
+import { save } from "./save-picture.ts";
 import {
   hospitals,
   isPriced,
@@ -131,9 +132,10 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
     anchor="hospitals"
     title=${title}
     subject=${words.title}
-    sentence=${`${rows.length < count ? `The first ${rows.length} of ${hospitals(count)}. ` : ""}${[same, whatYouPay(source.data_year)].filter(Boolean).join(" ")}${line}`}
+    part=${rows.length < count ? `The first ${rows.length} of ${hospitals(count)}.` : ""}
+    sentence=${`${[same, whatYouPay(source.data_year)].filter(Boolean).join(" ")}${line}`}
     drawing=${() => html`<${TableDrawing} heads=${headsOf(columns.slice(1))} rows=${shown.map(drawnOf)} x=${x} />`}
-    source=${sourceText([source.data_version], datasets)}
+    source=${sourceOf([source.data_version], datasets)}
     about=${html`${same && html`<span class="same">${same}</span> `}<${DotsLegend} median=${median === null ? null : "median charge"} />`}
     name=${name}
     figures=${

@@ -57,9 +57,10 @@ export function Histogram({ view, scope }: { view: View; scope: Scope }) {
   // Compared hospitals are marked at their dots, or else on the axis.
   const dotYOf = (ccn: string) =>
     dots.find(({ price }) => price.ccn === ccn)?.y ?? (few ? middle : floor - 6);
+  // Below the axis, a note hides no bar, dot or median.
+  const noteY = floor + 24;
   const noteOfBar = (i: number) => ({
-    x: bars[i].x + bars[i].width / 2,
-    y: Math.max(y(counts[i]), 76),
+    ...{ x: bars[i].x + bars[i].width / 2, y: noteY, isBelow: true },
     lines: [
       hospitals(counts[i]),
       edges[i] === edges[i + 1]
@@ -69,9 +70,9 @@ export function Histogram({ view, scope }: { view: View; scope: Scope }) {
     ],
   });
   const noteOfDot = (i: number) => {
-    const { price, x, y, radius } = dots[i];
+    const { price, x } = dots[i];
     const lines = [money(price.submitted_charge), price.facility, `${price.city}, ${price.state}`];
-    return { x, y: Math.max(y - radius, 84), lines };
+    return { x, y: noteY, isBelow: true, lines };
   };
   const quartiles = hasQuartiles
     ? `, median ${money(summary.median_charge)}, the middle half from ${money(summary.p25_charge)} to ${money(summary.p75_charge)}`
@@ -120,7 +121,7 @@ export function Histogram({ view, scope }: { view: View; scope: Scope }) {
           <text x=${at} y=${floor + 18} text-anchor="middle">${money(tick)}</text>
         </g>`,
       )}
-      <text class="axis-name" x=${side + 22} y=${floor + 38}>${width < 460 ? "charge; equal steps multiply it" : "charge in dollars; equal steps to the right multiply it"}</text>
+      <text class="axis-name" x=${side + 22} y=${floor + 38}>charge; each doubling is an equal step</text>
       <${Values} width=${width} y=${allowedY} x=${x} kind="allowed" title=${hasQuartiles ? "Medicare allows, at the median," : "Medicare allows"} amounts=${hasQuartiles ? [scope.allowed.median] : (few ?? []).map((one) => one.medicare_allowed)} />
       <${Marks} marks=${marks} x=${x} width=${width} floor=${floor} chargeY=${dotYOf} allowedY=${allowedY} />
       ${

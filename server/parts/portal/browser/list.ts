@@ -4,7 +4,7 @@ import { html } from "../../../shared/browser/html.ts";
 import { useWidth } from "../../../shared/browser/width.ts";
 import { choose } from "./location.ts";
 import { Key, type Kind, PinShape, placedTicks, type Scale, Shape } from "./picture.ts";
-import { linesOf, widthOf } from "./save-picture.ts";
+import { drawingWidth, linesOf, widthOf } from "./save-picture.ts";
 import { paysTitle } from "./words.ts";
 
 /** Shows a sortable list, with the amounts of each row as dots on one scale, and draws tables for saved files. */
@@ -137,7 +137,7 @@ function DotsAxis({ x }: { x: Scale }) {
 }
 
 /** Measures in pixels. A cell's text ends `gap` before the cell's right edge. */
-const [drawingWidth, lineHeight, gap, markWidth] = [940, 16, 10, 17];
+const [lineHeight, gap, markWidth] = [16, 10, 17];
 
 interface Drawn {
   /** The mark and the letter of a compared hospital; empty for another one. */

@@ -28,6 +28,7 @@ interface Shape {
 }
 
 let shapes: Promise<Shape[]> | null = null;
+let loaded: Shape[] = [];
 
 function loadShapes(): Promise<Shape[]> {
   shapes ??= fetch(settings.states)
@@ -63,12 +64,18 @@ export function StatesMap({ answer, dataset, state }: MapProps) {
   const toggle = (code: string) => choose({ ...nowhere, state: code === state ? null : code });
   const steps = useSteps();
   const { width, active, setActive } = steps;
-  const [outlines, setOutlines] = useState<Shape[]>([]);
+  const [outlines, setOutlines] = useState(loaded);
   useEffect(() => {
-    loadShapes().then(setOutlines, () => {
-      // The next view then loads the shapes again.
-      shapes = null;
-    });
+    loadShapes().then(
+      (all) => {
+        loaded = all;
+        setOutlines(all);
+      },
+      () => {
+        // The next view then loads the shapes again.
+        shapes = null;
+      },
+    );
   }, []);
   const rows = new Map(answer.data.map((row) => [row.state, row]));
   const edges = classesOf(answer.data.filter((row) => !isFew(row)).map(({ median_charge }) => median_charge));
@@ -95,7 +102,8 @@ export function StatesMap({ answer, dataset, state }: MapProps) {
   const label = `Map of the median charge by state, ${counted(rows.size, "state", "states")} with prices.`;
   const swatches = [
     { id: "sparse", text: `fewer than ${leastForQuartiles} hospitals`, isOn: answer.data.some(isFew) },
-    { id: "no-price", text: "no price", isOn: statesOnMap.some((code) => !rows.has(code)) },
+    { id: "no-price", text: "no price", isOn: statesOnMap.some((code) => code !== "MD" && !rows.has(code)) },
+    { id: "outside", text: "Maryland, no price", isOn: !rows.has("MD") },
   ].filter(({ isOn }) => isOn);
   return html`<div class="map">
     <${Legend} edges=${edges} swatches=${swatches} width=${width} />
@@ -159,21 +167,28 @@ function Legend({ edges, swatches, width }: LegendProps) {
   const texts = edges.map(money);
   const room = letterWidth * Math.max(0, ...texts.map(({ length }) => length)) + 8;
   const step = Math.min(Math.max(54, room), (width - 30) / (colours + 1));
-  const isBelow = (colours + 1) * step + swatches.length * 175 > width;
-  const right = isBelow ? 0 : width - swatches.length * 175;
-  return html`<svg class="drawing legend" width=${width} height=${isBelow ? 56 : 30} aria-hidden="true">
+  // The first and the last text are always there, and between them as many as there is room for.
+  const isWritten = (i: number) =>
+    i === colours || ((step >= room || i % 2 === 0) && (i === 0 || i * step + room <= colours * step));
+  // Swatches stand at the right of the colours, or else below them, in as many rows as they need.
+  const wide = swatches.map(({ text }) => 25 + letterWidth * text.length + 8);
+  const isBelow = (colours + 1) * step + d3.sum(wide) > width;
+  let [x, y] = isBelow ? [0, 36] : [width - d3.sum(wide), 0];
+  const placed = swatches.map((swatch, i) => {
+    if (x > 0 && x + wide[i] > width) [x, y] = [0, y + 20];
+    x += wide[i];
+    return { ...swatch, x: x - wide[i], y };
+  });
+  return html`<svg class="drawing legend" width=${width} height=${isBelow ? y + 20 : 30} aria-hidden="true">
     ${d3.range(colours).map(
       (i) => html`<rect x=${i * step} width=${step} height="10" fill=${colourAt(i, colours)} />
-        ${(step >= room || i % 2 === 0) && html`<text x=${i * step} y="24">${texts[i]}</text>`}`,
+ `,
     )}
-    ${colours > 1 && html`<text x=${colours * step} y="24">${texts[colours]}</text>`}
-    ${swatches.map(
-      (
-        { id, text },
-        i,
-      ) => html`<rect x=${right + i * 175} y=${isBelow ? 36 : 0} width="20" height="10" class=${`ground ${id}`} />
-        ${id === "sparse" && html`<rect x=${right + i * 175} y=${isBelow ? 36 : 0} width="20" height="10" fill="url(#sparse)" />`}
-        <text x=${right + i * 175 + 25} y=${isBelow ? 45 : 9}>${text}</text>`,
+    ${texts.map((text, i) => isWritten(i) && html`<text x=${i * step} y="24">${text}</text>`)}
+    ${placed.map(
+      ({ id, text, x, y }) => html`<rect x=${x} y=${y} width="20" height="10" class=${`ground ${id}`} />
+        ${id !== "no-price" && html`<rect x=${x} y=${y} width="20" height="10" fill=${`url(#${id})`} />`}
+        <text x=${x + 25} y=${y + 9}>${text}</text>`,
     )}
   </svg>`;
 }

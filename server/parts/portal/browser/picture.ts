@@ -75,6 +75,8 @@ interface Note {
   /** Horizontal position in pixels within the picture. */
   x: number;
   y: number;
+  /** Whether the note begins at `y`, rather than ends there. */
+  isBelow?: boolean;
   lines: readonly string[];
 }
 
@@ -129,7 +131,7 @@ export function Steps(props: StepsProps) {
     onPointerLeave=${() => setActive(null)}
   >
     ${width > 0 && children}
-    <div class="note" role="status" hidden=${note === null} style=${note ? { left: `${left}px`, top: `${note.y}px` } : {}}>
+    <div class="note" role="status" hidden=${note === null} style=${note ? { left: `${left}px`, top: `${note.y}px`, transform: note.isBelow ? "translateX(-50%)" : "" } : {}}>
       ${note?.lines.map((line, i) => (i === 0 ? html`<b>${line}</b>` : html`<span>${line}</span>`))}
     </div>
   </div>`;

@@ -2,7 +2,7 @@ import { money, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import { unlessFailed } from "./answers.ts";
 import { settings } from "./api.ts";
-import { Card, type FigureColumn, figuresOf, pinnedName, sourceText, trendFigures } from "./card.ts";
+import { Card, type FigureColumn, figuresOf, pinnedName, sourceOf, trendFigures } from "./card.ts";
 import { defaultMiles } from "./choice.ts";
 import { lastingOf, type Pinned, type View } from "./explore-data.ts";
 import { wordsOf } from "./explore-words.ts";
@@ -51,7 +51,7 @@ export function Charges({ view }: { view: View }) {
     about=${`${few ? "A dot for each hospital" : "Hospitals"} by charge.${isFew(scope.summary) ? "" : " Shaded: the middle half."}`}
     name=${nameOf(view, "charges", data_version)}
     figures=${histogramFigures(scope, few, pinned)}
-    source=${sourceText([data_version], datasets, pinned)}
+    source=${sourceOf([data_version], datasets, pinned)}
     links=${linksOf(view, "charges")}
   >
     <${Histogram} view=${view} scope=${scope} />
@@ -138,7 +138,7 @@ export function Compared({ view }: { view: View }) {
     isTable=${true}
     sentence=${wordsOf(view).title}
     drawing=${() => html`<${TableDrawing} heads=${[...heads, { name: median }]} rows=${drawnRows} />`}
-    source=${sourceText([data_version], datasets)}
+    source=${sourceOf([data_version], datasets)}
     links=${{ page: `${linksOf(view, "charges").page}#compared` }}
   >
     <table role="table">
@@ -175,7 +175,7 @@ export function States({ view }: { view: View }) {
     about="Median charge by state"
     name=${`states-${data_version}-${view.code}`}
     figures=${mapFigures(nation, dataset)}
-    source=${sourceText([data_version], datasets)}
+    source=${sourceOf([data_version], datasets)}
     links=${linksOf(view, "states")}
   >
     <${StatesMap} answer=${nation} dataset=${dataset} state=${view.choice.state} />
@@ -202,7 +202,7 @@ export function Years({ view }: { view: View }) {
     about=${isBeside ? besideText(own, half) : `Median charge${half}, and Medicare's median`}
     name=${nameOf(view, "years", trends.source.data_years.join("-"))}
     figures=${trendFigures(trends.data, pinned)}
-    source=${sourceText(trends.source.data_versions, datasets, pinned)}
+    source=${sourceOf(trends.source.data_versions, datasets, pinned)}
     links=${linksOf(view, "years")}
   >
     <${Trend} years=${trends.data} pinned=${isBeside ? own : pinned} year=${year} isBeside=${isBeside} />

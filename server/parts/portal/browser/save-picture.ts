@@ -1,12 +1,25 @@
-/** Combines the drawings of a card into one picture, with a title, a sentence and the source. */
+import { type ComponentChildren, render } from "preact";
+import type { Cell } from "./card.ts";
+
+/** Saves files: pictures of a card's drawings, with a title, a sentence and the source, and tables as CSV. */
 
 interface Caption {
   title: string;
   sentence: string;
   source: string;
+  /** Whether a band says that the numbers are invented. */
+  isSample: boolean;
 }
 
 const margin = 24;
+/** Every picture has the same width, whatever the window's. */
+export const drawingWidth = 940;
+const sample = {
+  text: "Synthetic sample: nothing here is real.",
+  fill: "#fff1c7",
+  ink: "#4a3600",
+  height: 34,
+};
 const lineHeight = 20;
 const font = "system-ui, sans-serif";
 /** Maximum share of the picture's width for a line of text. The rest is for machines with wider fonts. */
@@ -21,9 +34,23 @@ const properties = [
 
 export type PictureFormat = "svg" | "png";
 
-/** @param card an element whose SVG elements of the class `drawing` are the drawings */
-export async function pictureOf(card: Element, format: PictureFormat, caption: Caption): Promise<Blob> {
-  const picture = standalone(card, caption);
+/** Draws something outside the page's view, always in light colours. `pictureOf` removes it. */
+export async function drawnIn(card: Element, children: ComponentChildren): Promise<HTMLElement> {
+  const host = document.createElement("div");
+  host.className = "for-saving unseen";
+  host.style.cssText = `position: fixed; left: -${2 * drawingWidth}px; width: ${drawingWidth}px; color-scheme: light; color: var(--ink); background: var(--card)`;
+  card.append(host);
+  render(children, host);
+  // Drawings are drawn again once their width is measured.
+  await new Promise((done) => setTimeout(done));
+  return host;
+}
+
+/** @param host an element whose SVG elements of the class `drawing` are the drawings */
+export async function pictureOf(host: Element, format: PictureFormat, caption: Caption): Promise<Blob> {
+  const picture = standalone(host, caption);
+  render(null, host);
+  host.remove();
   const text = new XMLSerializer().serializeToString(picture);
   return format === "svg" ? new Blob([text], { type: "image/svg+xml" }) : pngOf(text, picture);
 }
@@ -36,29 +63,36 @@ function withAttributes(element: SVGElement, attributes: Record<string, string |
 const element = (name: string, attributes: Record<string, string | number>) =>
   withAttributes(document.createElementNS(space, name), attributes);
 
-function standalone(card: Element, { title, sentence, source }: Caption): SVGElement {
-  const drawings = [...card.querySelectorAll<SVGSVGElement>("svg.drawing")];
-  const { color, backgroundColor } = getComputedStyle(card);
-  const content = Math.max(...drawings.map(({ clientWidth }) => clientWidth));
-  const width = content + 2 * margin;
+function standalone(host: Element, { title, sentence, source, isSample }: Caption): SVGElement {
+  const drawings = [...host.querySelectorAll<SVGSVGElement>("svg.drawing")];
+  const { color, backgroundColor } = getComputedStyle(host);
+  const width = drawingWidth + 2 * margin;
   const parts: SVGElement[] = [];
   let y = margin;
-  const write = (text: string, size: number, weight = 400, opacity = 1) => {
-    for (const line of linesOf(text, content, size, weight)) {
+  const write = (text: string, size: number, weight = 400, opacity = 1, fill = color) => {
+    if (text === "") return;
+    for (const line of linesOf(text, drawingWidth, size, weight)) {
       y += lineHeight;
-      const style = { fill: color, "font-size": size, "font-weight": weight, "fill-opacity": opacity };
+      const style = { fill, "font-size": size, "font-weight": weight, "fill-opacity": opacity };
       const text = element("text", { x: margin, y, ...style });
       text.append(line);
       parts.push(text);
     }
     y += 6;
   };
+  if (isSample) {
+    parts.push(element("rect", { width, height: sample.height, fill: sample.fill }));
+    y = sample.height / 2 - lineHeight + 5;
+    write(sample.text, 14, 650, 1, sample.ink);
+    y = sample.height + margin / 2;
+  }
   write(title, 18, 650);
   write(sentence, 14);
   y += 8;
   for (const drawing of drawings) {
-    const { clientWidth: width, clientHeight: height } = drawing;
-    parts.push(withAttributes(styledCopy(drawing), { x: margin, y, width, height }));
+    const { clientWidth, clientHeight: height } = drawing;
+    const x = margin + (drawingWidth - clientWidth) / 2;
+    parts.push(withAttributes(styledCopy(drawing), { x, y, width: clientWidth, height }));
     y += height + 8;
   }
   write(source, 12, 400, 0.75);
@@ -109,11 +143,34 @@ async function pngOf(svg: string, picture: SVGElement): Promise<Blob> {
   const [width, height] = ["width", "height"].map((name) => pngScale * Number(picture.getAttribute(name)));
   const image = new Image(width, height);
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
-  await image.decode();
+  await image.decode().catch(() => {
+    throw new Error("this browser can't draw it; try SVG");
+  });
   const canvas = document.createElement("canvas");
   Object.assign(canvas, { width, height });
   canvas.getContext("2d")?.drawImage(image, 0, 0, width, height);
   const blob = await new Promise<Blob | null>((resolve) => canvas.toBlob(resolve, "image/png"));
-  if (blob === null) throw new Error("this browser can't make a PNG");
+  if (blob === null) throw new Error("this browser can't make one; try SVG");
   return blob;
+}
+
+/** Writes CSV by RFC 4180, with at most two decimals. */
+export function csvOf(lines: readonly (readonly Cell[])[]): Blob {
+  const field = (cell: Cell) => {
+    const text = String((typeof cell === "number" ? Math.round(100 * cell) / 100 : cell) ?? "");
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  return new Blob(
+    lines.map((line) => `${line.map(field).join(",")}\r\n`),
+    { type: "text/csv" },
+  );
+}
+
+export function save(name: string, content: Blob): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(content);
+  link.download = name;
+  link.click();
+  // The browser reads the content after the click, so the URL is kept for a while.
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }

@@ -3,7 +3,7 @@ import * as d3 from "../../../shared/browser/d3.ts";
 import { change, counted, money, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Dataset, FacilityAnswer, FacilityRow, Standing } from "./answers.ts";
-import { Card, type FigureColumn, type Figures, figuresOf, sourceText } from "./card.ts";
+import { Card, type FigureColumn, type Figures, figuresOf, sourceOf } from "./card.ts";
 import { firstShown } from "./choice.ts";
 import { Field, More } from "./form.ts";
 import {
@@ -128,9 +128,10 @@ export function Standings({ answer, datasets, sorted, chosen, shown, note }: Sta
     figures=${facilityFigures(found, source.data_year)}
     isTable=${true}
     subject=${`${facility.facility}, ${source.data_year}`}
-    sentence=${`${rows.length < found.length ? `The first ${rows.length} of ${all}. ` : ""}What it charges for each procedure, and what Medicare allows. ${line}`}
+    part=${rows.length < found.length ? `The first ${rows.length} of ${all}.` : ""}
+    sentence=${`What it charges for each procedure, and what Medicare allows. ${line}`}
     drawing=${() => html`<${TableDrawing} heads=${headsOf([...amountColumns, servicesColumn])} rows=${rows.map(drawnOf)} x=${x} />`}
-    source=${sourceText([source.data_version], datasets)}
+    source=${sourceOf([source.data_version], datasets)}
   >
     ${data.length > firstShown && html`<${Field} label="Find a procedure" value=${words} set=${setWords} type="search" />`}
     ${found.length === 0 && html`<p class="quiet" role="status">It has no price for a procedure with these words.</p>`}

@@ -5,7 +5,7 @@ import { html } from "../../../../shared/browser/html.ts";
 import type { State } from "../../state.ts";
 import { Attention, leastRefusedShare } from "../attention.ts";
 import { Lines } from "../lines.ts";
-import { keptMinutes, keptSeconds, merged, type Sample } from "../sample.ts";
+import { inSteps, keptMinutes, keptSeconds, merged, type Sample, samplesOf } from "../sample.ts";
 import { Accounts, Events, Refused, Versions } from "../tables.ts";
 import { Traffic } from "../traffic.ts";
 
@@ -90,21 +90,26 @@ function shareOf(sample: Sample | undefined, of: (sample: Sample) => number): nu
   return sample === undefined || all === 0 ? null : of(sample) / all;
 }
 
-const spans = { "10 minutes": 0, "an hour": 60, "a day": keptMinutes };
+/** Seconds of each time that can be chosen, and of a step of its charts. */
+const spans = {
+  "10 minutes": { seconds: keptSeconds, step: 10 },
+  "an hour": { seconds: 3600, step: 60 },
+  "a day": { seconds: 60 * keptMinutes, step: 1200 },
+};
 type Span = keyof typeof spans;
 
 function Page() {
   const { samples, minutes, state, isGone } = useStream();
   const [span, setSpan] = useState<Span>("10 minutes");
-  // In its first minute, a server has only samples of seconds.
-  const drawn = spans[span] === 0 || minutes.length === 0 ? samples : minutes.slice(-spans[span]);
-  const now = drawn.length === 0 ? undefined : merged(drawn);
+  const { seconds, step } = spans[span];
+  const within = samplesOf(seconds, samples, minutes);
+  const steps = inSteps(within, step);
+  const now = within.length === 0 ? undefined : merged(within);
   const refusedOf = ({ refused }: Sample) => refused;
   const unauthorizedOf = ({ unauthorized }: Sample) => unauthorized;
-  const seconds = drawn.length * (drawn === samples ? 1 : 60);
-  const refusedBy = Object.fromEntries(
-    Object.entries(now?.refusedBy ?? {}).map(([name, rate]) => [name, rate * seconds]),
-  );
+  const countsOf = (rates: Readonly<Record<string, number>> = {}) =>
+    Object.fromEntries(Object.entries(rates).map(([name, rate]) => [name, rate * (now?.seconds ?? 0)]));
+  const refusedBy = countsOf(now?.refusedBy);
   const refusedShare = shareOf(now, refusedOf);
   const isSlow = (now?.p99 ?? 0) >= leastSlow;
   const { connections = 0 } = now ?? {};
@@ -126,22 +131,45 @@ function Page() {
         <${Figure} name=${`memory, ${counted(connections, "connection", "connections")}`} value=${now ? mebibytes(now.memory) : "–"} />
       </div>
       ${!state && html`<p class="attention quiet" aria-hidden="true">${"\u00a0"}</p>`}
-      ${state && html`<${Attention} state=${state} range=${span} refusedShare=${refusedShare ?? 0} unauthorizedShare=${shareOf(now, unauthorizedOf) ?? 0} refusedBy=${refusedBy} failedShare=${shareOf(now, (sample) => rateOf(sample, /^5/)) ?? 0} slow=${isSlow ? micros(now?.p99 ?? null) : undefined} />`}
+      ${state && html`<${Attention} state=${state} range=${span} refusedShare=${refusedShare ?? 0} unauthorizedShare=${shareOf(now, unauthorizedOf) ?? 0} answers=${countsOf(now?.requests)} refusedBy=${refusedBy} failedShare=${shareOf(now, (sample) => rateOf(sample, /^5/)) ?? 0} slow=${isSlow ? micros(now?.p99 ?? null) : undefined} />`}
       <div class="pair">
-        <${Lines} title="Requests per second" samples=${drawn} now=${now} range=${span} isLogarithmic=${false} series=${[
-          { name: "2xx and 3xx", colour: "--charge", value: (sample: Sample) => rateOf(sample, /^[23]/) },
-          { name: "other 4xx", colour: "--grey", value: (sample: Sample) => rateOf(sample, /^4(?!29)/) },
-          { name: "429", colour: "--allowed", value: (sample: Sample) => rateOf(sample, /^429/) },
-          { name: "5xx", colour: "--bad", value: (sample: Sample) => rateOf(sample, /^5/) },
+        <${Lines} title="Requests per second" samples=${steps} now=${now} range=${span} seconds=${seconds} isLogarithmic=${false} series=${[
+          {
+            name: "2xx, 3xx",
+            colour: "--charge",
+            width: 2,
+            value: (sample: Sample) => rateOf(sample, /^[23]/),
+          },
+          {
+            name: "other 4xx",
+            colour: "--grey",
+            width: 1.5,
+            dash: "6 3",
+            value: (sample: Sample) => rateOf(sample, /^4(?!29)/),
+          },
+          {
+            name: "429",
+            colour: "--allowed",
+            width: 3,
+            dash: "1 5",
+            value: (sample: Sample) => rateOf(sample, /^429/),
+          },
+          {
+            name: "5xx",
+            colour: "--bad",
+            width: 2.5,
+            dash: "8 3 2 3",
+            value: (sample: Sample) => rateOf(sample, /^5/),
+          },
         ]} text=${perSecond} />
-        <${Lines} title="Time for a request" samples=${drawn} now=${now} range=${span} isLogarithmic=${true} series=${[
-          { name: "median", colour: "--ink", value: (sample: Sample) => sample.p50 },
-          { name: "90%", colour: "--ink", value: (sample: Sample) => sample.p90 },
-          { name: "99%", colour: "--ink", value: (sample: Sample) => sample.p99 },
+        <${Lines} title="Time for a request" samples=${steps} now=${now} range=${span} seconds=${seconds} isLogarithmic=${true} series=${[
+          { name: "median", colour: "--ink", width: 3.5, value: (sample: Sample) => sample.p50 },
+          { name: "90%", colour: "--grey", width: 2, value: (sample: Sample) => sample.p90 },
+          { name: "99%", colour: "--ink", width: 1.25, dash: "5 3", value: (sample: Sample) => sample.p99 },
         ]} text=${micros} />
       </div>
       ${state && html`<${Refused} state=${state} />`}
-      <${Traffic} samples=${drawn} range=${span} />
+      <${Traffic} now=${now} range=${span} />
       ${state && html`<${Accounts} state=${state} range=${span} refusedBy=${refusedBy} /><${Events} state=${state} /><${Versions} state=${state} />`}
     </main>`;
 }

@@ -3,13 +3,14 @@ import { counted, whole } from "../../../../shared/browser/format.ts";
 import { html } from "../../../../shared/browser/html.ts";
 import { base, type Dataset, type DatasetsAnswer, pathOf } from "../answers.ts";
 import { get, getFile, request } from "../api.ts";
-import { Card, FiguresTable, figuresOf, save } from "../card.ts";
+import { Card, FiguresTable, figuresOf } from "../card.ts";
 import { columns, loadingLines, notInParquet, parquetNames, typedLines } from "../columns.ts";
 import { Command } from "../curl.ts";
 import { otherError, useAction } from "../form.ts";
 import { ErrorBand, useLoaded, WarningBand } from "../load.ts";
 import { useScrollToHash } from "../location.ts";
 import { start } from "../main.ts";
+import { save } from "../save-picture.ts";
 import { whyMissing } from "../states.ts";
 
 /** Shows the data versions: their content, their gaps, their files, and code that loads them. */

@@ -4,7 +4,7 @@ import { html } from "../../../../shared/browser/html.ts";
 import { type Ask, type FacilitiesAnswer, Failure } from "../answers.ts";
 import { viewNow, viewOnce } from "../api.ts";
 import { milesText } from "../around.ts";
-import { Card, sourceText, trendFigures } from "../card.ts";
+import { Card, sourceOf, trendFigures } from "../card.ts";
 import { shownOf } from "../choice.ts";
 import { YearField } from "../form.ts";
 import {
@@ -96,7 +96,7 @@ function Years({ view }: { view: HospitalView }) {
     subject=${answer.facility.facility}
     name=${`years-${ccn}-${procedure.code}`}
     figures=${trendFigures(trends.data, pinned)}
-    source=${sourceText(own.source.data_versions, datasets)}
+    source=${sourceOf(own.source.data_versions, datasets)}
   >
     <${Trend} years=${trends.data} pinned=${pinned} year=${answer.source.data_year} isBeside />
   <//>`;
