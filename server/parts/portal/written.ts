@@ -1,5 +1,5 @@
 import { ApiError } from "../../api/errors.ts";
-import { money } from "../../shared/browser/format.ts";
+import { money, whole } from "../../shared/browser/format.ts";
 import { escapeHtml } from "../../shared/web-assets.ts";
 import { type Ask, Failure, isAbsence, type Known, type Priced, unlessFailed } from "./browser/answers.ts";
 import { choiceOf, maxShown } from "./browser/choice.ts";
@@ -8,7 +8,7 @@ import { type ExploreWords, wordsOf } from "./browser/explore-words.ts";
 import { addressText, hospitalText, hospitalViewOf } from "./browser/hospital-words.ts";
 import { type Nothing, seeTitle, type Way } from "./browser/nothing.ts";
 import { titleOf } from "./browser/procedures.ts";
-import { noHospital, orderText, placeTitle, shareOf, textOf } from "./browser/words.ts";
+import { milesText, noHospital, orderText, placeTitle, shareOf, textOf } from "./browser/words.ts";
 import {
   caveatOf,
   controlsOf,
@@ -108,9 +108,18 @@ function writePrices(path: string, parameters: URLSearchParams, ask: Ask) {
   const under = `${ownHtml.join("")}<p class="under further">${escapeHtml(paid)}</p><p class="under further quiet">${escapeHtml(comparison)}</p>`;
   const { data_year, data_version } = unlessFailed(view.scope)?.source ?? { data_year: 0, data_version: "" };
   const isNear = choice.near !== null;
-  const rowOf = ({ ccn, facility, city, state, distance, submitted_charge, medicare_allowed }: Priced) => [
+  const rowOf = ({
+    ccn,
+    facility,
+    city,
+    state,
+    zip,
+    distance,
+    submitted_charge,
+    medicare_allowed,
+  }: Priced) => [
     { href: hospitalPath(ccn, year, view.code), text: facility, more: `${city}, ${state}` },
-    ...(isNear ? [String(distance ?? "–")] : []),
+    ...(isNear ? [milesText(distance, zip === choice.near)] : []),
     money(shareOf(medicare_allowed, data_year)),
     money(medicare_allowed),
     money(submitted_charge),
@@ -120,7 +129,7 @@ function writePrices(path: string, parameters: URLSearchParams, ask: Ask) {
   const next = Math.min(choice.shown + step, maxShown);
   const more =
     rows.length < facilities && next > choice.shown
-      ? `<p>${linkHtml(path, parameters, { text: `Show ${Math.min(next - rows.length, facilities - rows.length)} more`, changes: { shown: String(next) } })} of ${facilities}</p>`
+      ? `<p>${linkHtml(path, parameters, { text: `Show ${Math.min(next - rows.length, facilities - rows.length)} more`, changes: { shown: String(next) } })} of ${whole(facilities)}</p>`
       : "";
   return {
     controls,

@@ -5,6 +5,7 @@ import { after, test } from "node:test";
 import { brotliDecompressSync } from "node:zlib";
 import { cmsProvenance } from "../../../datasets/cms/cms.ts";
 import { outpatientDeductibles, stayDeductibles } from "../../../datasets/deductibles.ts";
+import { readPlaces } from "../../../datasets/places.ts";
 import { publishSnapshot } from "../../../datasets/revisions.ts";
 import { syntheticSnapshot } from "../../../datasets/sample/synthetic.ts";
 import { blank, encodeSnapshot, partsOf } from "../../../engine/index.ts";
@@ -30,7 +31,7 @@ import { write } from "../../../server/parts/portal/written.ts";
 import { money, whole } from "../../../server/shared/browser/format.ts";
 import { escapeHtml } from "../../../server/shared/web-assets.ts";
 import { WorkBudget } from "../../../server/shared/work-budget.ts";
-import { ask as askEndpoint, imageOf, versionsOf } from "../../support/endpoint-oracle.ts";
+import { ask as askEndpoint, imageOf, imageWith, versionsOf } from "../../support/endpoint-oracle.ts";
 import { snapshotOf } from "../../support/fixtures.ts";
 import {
   ample,
@@ -176,8 +177,9 @@ test("around a ZIP code, the nearest come first, with what a patient pays before
   const rows = [...html.matchAll(/<tr>(<td>.*?)<\/tr>/g)].map(([, row]) => row.replaceAll(/<[^>]*>/g, "|"));
   assert.equal(rows.length, Math.min(10, data.length));
   for (const [i, row] of rows.entries()) {
-    const { facility, medicare_allowed, submitted_charge } = data[i];
+    const { facility, medicare_allowed, submitted_charge, distance, zip } = data[i];
     const amounts = row.match(/\$[\d,.]+/g);
+    assert.ok(row.includes(`|${milesText(distance, zip === "10001")}|`), row);
     const share = shareOf(medicare_allowed ?? 0, source.data_year);
     assert.ok(row.includes(escapeHtml(facility)), row);
     assert.deepEqual(amounts, [share, medicare_allowed ?? 0, submitted_charge ?? 0].map(money));
@@ -192,7 +194,7 @@ test("around a ZIP code, the nearest come first, with what a patient pays before
   const [far] = (await answerOf("near=79845&within=500&sort=distance&limit=1")).data;
   const distance = far.distance ?? 0;
   assert.match(textIn(none, "h1"), /^No prices for .* within 1 mile of/);
-  const said = `The nearest with a price: ${far.facility}, ${far.city}, ${far.state}, ${whole(Math.round(distance))} miles.`;
+  const said = `The nearest with a price: ${far.facility}, ${far.city}, ${far.state}, ${milesText(distance, false)} miles.`;
   assert.ok(metaOf(none, "description")?.includes(escapeHtml(said)), said);
   assert.ok(none.includes(`within=${Math.ceil(distance)}`));
   assert.equal(await sample.stop(), 0);
@@ -200,6 +202,10 @@ test("around a ZIP code, the nearest come first, with what a patient pays before
 
 const sampleVersions = versionsOf(
   imageOf(syntheticSnapshot({ dataYear: 2024, revision: 1, rows: 8000, seed: 1 })),
+);
+/** A larger sample, with the coordinates of ZIP codes and cities. */
+const placedVersions = versionsOf(
+  imageWith(syntheticSnapshot({ dataYear: 2024, revision: 1, rows: 20_000, seed: 1 }), readPlaces()),
 );
 const writtenAt = (query: string, versions = sampleVersions) =>
   write("/", new URLSearchParams(query), (path, query) =>
@@ -219,6 +225,35 @@ test("words that surely mean one procedure show it, in the place among the words
     assert.match(textIn(sentence, "h1"), new RegExp(`${plain}\\. .*Medicare allows`), words);
     assert.match(textIn(head, "title"), where === "" ? /, 2024 – / : / in Texas, 2024 – /);
   }
+});
+
+test("a place among words sorts the list as a chosen place does, unless another order is chosen", () => {
+  for (const [place, chosen] of [
+    ["en Miami", "near=Miami%2C+FL"],
+    ["in Houston", "near=Houston%2C+TX"],
+    ["near 60614", "near=60614"],
+    ["in Texas", "state=TX"],
+  ])
+    for (const order of ["", "&sort=pays&order=desc", "&sort=distance", "&near=10001"]) {
+      const within = "&within=500";
+      const meant = `q=${encodeURIComponent(`cirugía de cataratas ${place}`)}${order}${within}`;
+      const named = `procedure=5491&${chosen}${order.replace("&near=10001", "")}${within}`;
+      const [first, second] = [meant, named].map((query) =>
+        textIn(writtenAt(query, placedVersions).noscript, "caption"),
+      );
+      assert.match(first, /The first hospitals/);
+      assert.equal(first, second, `${place}${order}`);
+    }
+});
+
+test("without JavaScript, numbers have a comma in the thousands", () => {
+  const { noscript } = write("/", new URLSearchParams("procedure=5072"), (path, query) => {
+    const answer = Object(askEndpoint(sampleVersions, `${path.slice("/api/v1".length)}?${query}`));
+    return path.endsWith("/facilities")
+      ? { ...answer, summary: { ...answer.summary, facilities: 2344 } }
+      : answer;
+  });
+  assert.match(noscript, /Show 25 more<\/a> of 2,344</);
 });
 
 test("what the data can't have is the first answer, without any price, and with a link to where it is", () => {

@@ -16,7 +16,7 @@ import {
   unlessFailed,
 } from "./answers.ts";
 import { aroundScope, maxPageRows, nearestOf, noPrice, placeMeant, rankAmong, type Scope } from "./around.ts";
-import { type Choice, comparing, defaultProcedure, placeOf, sortKeys } from "./choice.ts";
+import { type Choice, comparing, defaultProcedure, placedAt, placeOf, sortKeys } from "./choice.ts";
 import { surelyMeant } from "./nothing.ts";
 import { entryOf, isPriced, type Standings } from "./words.ts";
 
@@ -169,8 +169,7 @@ function searchedView(choice: Choice, words: string, ask: Ask): View {
   const search = found instanceof Failure ? found : { ...found, query: { ...found.query, place } };
   const meant = search instanceof Failure ? null : surelyMeant(search);
   if (meant !== null) {
-    const there = place && { state: null, near: null, city: null, ...place };
-    return servedView({ ...choice, words: null, procedure: meant, ...there }, ask);
+    return servedView(placedAt({ ...choice, words: null, procedure: meant }, place), ask);
   }
   return {
     ...{

@@ -11,7 +11,7 @@ import {
 import { type Choice, nowhere, procedureChanges } from "./choice.ts";
 import { plainOf, titleOf } from "./procedures.ts";
 import { isMarylandZip, stateInSentence, states, whyMaryland, whyMissing } from "./states.ts";
-import { placeText } from "./words.ts";
+import { milesText, placeText } from "./words.ts";
 
 /** Explains why no prices are shown, and links to pages with prices. The server runs this module too. */
 
@@ -161,7 +161,7 @@ export function nothingText(absence: Absence): Nothing {
 }
 
 const nearestText = ({ facility, city, state }: Priced, miles: number) =>
-  `The nearest with a price: ${facility}, ${city}, ${state}, ${whole(Math.round(miles))} miles.`;
+  `The nearest with a price: ${facility}, ${city}, ${state}, ${milesText(miles, false)} miles.`;
 
 function unpricedText({ summary, data }: Pick<FacilitiesAnswer, "summary" | "data">, where: string): string {
   const { facilities } = summary;
