@@ -467,6 +467,31 @@ test("a patient finds what a knee replacement costs within 25 miles of a city, a
   });
 });
 
+test("a city without a hospital in the data is a place, and a name of several cities is a question", async () => {
+  const mayFail = ({ searchParams }: URL) => searchParams.has("near") || searchParams.has("city");
+  const guarded = await openPage(browser, server.api, { mayFail });
+  const { page } = guarded;
+  page.setDefaultTimeout(patienceMs);
+  await page.goto("/?procedure=5115&state=TX");
+  await heading(page, "In Texas");
+  const place = page.getByRole("combobox", { name: "State, city or ZIP code" });
+  for (const [text, title, near] of [
+    ["Houston TX", "Within 25 miles of Houston, TX", "Houston, TX"],
+    ["New York City", "Within 25 miles of New York, NY", "New York, NY"],
+    ["Springfield", "Several states have a place “Springfield”.", "Springfield"],
+  ]) {
+    await place.fill(text);
+    await page.locator(".place [aria-selected=true] > span", { hasText: title }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.waitForURL((url) => url.searchParams.get("near") === near);
+    assert.equal(new URL(page.url()).searchParams.get("state"), null);
+  }
+  await page.getByRole("link", { name: "Springfield, IL" }).click();
+  await page.waitForURL((url) => url.searchParams.get("near") === "Springfield, IL");
+  await guarded.close();
+  guarded.assertWellBehaved();
+});
+
 test("a journalist gets a state's dearest hospitals, a chart with its source, and a permanent link", async () => {
   await walk("journalist", async (page, act) => {
     await act(field(page, "State, city or ZIP code", "texas"));

@@ -10,12 +10,15 @@ import { publishSnapshot } from "../../../datasets/revisions.ts";
 import { syntheticSnapshot } from "../../../datasets/sample/synthetic.ts";
 import { blank, encodeSnapshot, partsOf } from "../../../engine/index.ts";
 import { ApiError } from "../../../server/api/errors.ts";
-import type {
-  FacilitiesAnswer,
-  FacilityAnswer,
-  Known,
-  ProcedureAnswer,
+import {
+  type Ask,
+  type FacilitiesAnswer,
+  type FacilityAnswer,
+  Failure,
+  type Known,
+  type ProcedureAnswer,
 } from "../../../server/parts/portal/browser/answers.ts";
+import { placesFor } from "../../../server/parts/portal/browser/around.ts";
 import { choiceOf } from "../../../server/parts/portal/browser/choice.ts";
 import { hospitalText } from "../../../server/parts/portal/browser/hospital-words.ts";
 import { plainOf } from "../../../server/parts/portal/browser/procedures.ts";
@@ -244,6 +247,88 @@ test("a place among words sorts the list as a chosen place does, unless another 
       assert.match(first, /The first hospitals/);
       assert.equal(first, second, `${place}${order}`);
     }
+});
+
+const askPlaced: Ask = <Answers extends object[]>(...paths: { [I in keyof Answers]: string }) =>
+  paths.map((path) => {
+    try {
+      return Object(askEndpoint(placedVersions, path.slice("/api/v1".length)));
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      return new Failure(Number.parseInt(error.status, 10), error.type, error.message, {
+        param: error.param,
+      });
+    }
+  }) as { [I in keyof Answers]: Answers[I] | Failure };
+const within = (place: string) => [25, 10, 50, 100].map((miles) => `Within ${miles} miles of ${place}`);
+
+test("the field of the place suggests the city or the state that its words name", () => {
+  for (const [texts, suggested] of [
+    [["Washington DC", "washington, d.c."], within("Washington, DC")],
+    [["DC", "D.C.", "district of columbia"], ["District of Columbia"]],
+    [["New York NY", "New York City", "NYC", "new york, n.y."], within("New York, NY")],
+    [["New York"], ["New York", ...within("New York, NY")]],
+    [["Washington"], ["Washington", "Within 25 miles of Washington, DC"]],
+    [["washington state", "State of Washington"], ["Washington"]],
+    [["Houston", "Miami", "Chicago"], [/^Within 25 miles of (Houston, TX|Miami, FL|Chicago, IL)$/]],
+    [["Houston TX", "houston, texas"], within("Houston, TX")],
+    [["Los Angeles", "los angeles, california"], within("Los Angeles, CA")],
+    [["Virginia Beach"], within("Virginia Beach, VA")],
+    [["Texsa"], ["Texas"]],
+    [["60614", "Chicago, IL 60614-1234"], within("60614")],
+  ] as const)
+    for (const text of texts) {
+      const { doubt, options } = placesFor(text, null, null, askPlaced);
+      assert.equal(doubt, "", text);
+      for (const [i, one] of suggested.entries())
+        assert.match(options[i]?.title ?? "", new RegExp(one), text);
+    }
+});
+
+test("a city that several states have is a question, also in an address, and an unknown place is said", () => {
+  for (const [city, states] of [
+    ["Springfield", ["IL", "MA", "MO"]],
+    ["kansas city", ["KS", "MO"]],
+  ] as const) {
+    const { doubt, options } = placesFor(city, null, null, askPlaced);
+    assert.match(doubt, /^Several states have a place “/);
+    const { sentence } = writtenAt(`procedure=5115&near=${city}&state=TX`, placedVersions);
+    assert.match(sentence, /Several states have a place “/);
+    for (const state of states) {
+      const near =
+        options.find(({ more }) => more?.near?.endsWith(`, ${state}`))?.more?.near ?? assert.fail(state);
+      assert.equal(near.toLowerCase(), `${city}, ${state}`.toLowerCase());
+      const link = new URLSearchParams({ procedure: "5115", near });
+      assert.ok(sentence.includes(escapeHtml(`href="/?${link}"`).replaceAll("&#34;", '"')), near);
+    }
+  }
+  for (const [text, doubt] of [
+    ["xyzzy", /^No place “xyzzy” is known here\.$/],
+    ["00000", /^The ZIP code 00000 isn't known here\.$/],
+    ["6061", /^A ZIP code has five digits\.$/],
+  ] as const) {
+    const found = placesFor(text, null, null, askPlaced);
+    assert.match(found.doubt, doubt);
+    assert.deepEqual(found.options, []);
+    assert.match(
+      writtenAt(`procedure=5115&near=${text}`, placedVersions).sentence,
+      /“\w+” isn.{1,5}t known here/,
+    );
+  }
+});
+
+test("Maryland is named only where the place is in Maryland", () => {
+  for (const [near, isThere] of [
+    ["Baltimore, MD", true],
+    ["21201", true],
+    ["Marfa, TX", false],
+    ["xyzzy", false],
+  ] as const)
+    assert.equal(
+      writtenAt(`procedure=5115&near=${near}&within=1`, placedVersions).sentence.includes("Maryland"),
+      isThere,
+      near,
+    );
 });
 
 test("without JavaScript, numbers have a comma in the thousands", () => {

@@ -118,3 +118,22 @@ export function procedureChanges(procedure: string, place: PlaceMeant = null) {
 }
 
 export const placeOf = ({ state, near, within }: Choice) => (near === null ? { state } : { near, within });
+
+/** A suggestion for a field. */
+export interface Option {
+  id: string;
+  title: string;
+  detail?: string | undefined;
+  group?: string | undefined;
+  figure?: string | undefined;
+  /** Changes of the address besides the choice itself, such as a place that was beside a procedure in the text. */
+  more?: Record<string, string | null>;
+  /** Words of this text are marked in the title and in the detail. */
+  mark?: string | undefined;
+}
+
+export interface Doubtful {
+  /** Why no suggestion may be what is meant. */
+  doubt: string;
+  options: Option[];
+}

@@ -1,5 +1,5 @@
 import { money, printable } from "../../../shared/browser/format.ts";
-import { unlessFailed } from "./answers.ts";
+import { Failure, unlessFailed } from "./answers.ts";
 import { knownOf, type View } from "./explore-data.ts";
 import { type Nothing, nothingText, searchText } from "./nothing.ts";
 import {
@@ -90,7 +90,7 @@ function nothingOf(view: View): Nothing {
   return nothingText({
     ...{ choice, code, unpriced, nearest, datasets },
     official: (unpriced ?? known)?.procedure?.name,
-    isZipKnown: !("param" in scope && scope.param === "near"),
+    unknownPlace: scope instanceof Failure && scope.param === "near" ? scope : null,
     version: known?.source.data_version,
   });
 }

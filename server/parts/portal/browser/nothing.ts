@@ -8,9 +8,10 @@ import {
   type Priced,
   type SearchAnswer,
 } from "./answers.ts";
+import { namesakesIn } from "./around.ts";
 import { type Choice, nowhere, procedureChanges } from "./choice.ts";
 import { plainOf, titleOf } from "./procedures.ts";
-import { isMarylandZip, stateInSentence, states, whyMaryland, whyMissing } from "./states.ts";
+import { isInMaryland, stateInSentence, states, whyMaryland, whyMissing } from "./states.ts";
 import { milesText, placeText } from "./words.ts";
 
 /** Explains why no prices are shown, and links to pages with prices. The server runs this module too. */
@@ -24,7 +25,8 @@ interface Absence {
   unpriced: Pick<FacilitiesAnswer, "summary" | "data"> | null;
   /** The nearest hospital with a price, if none in the chosen circle has one. */
   nearest: Priced | null;
-  isZipKnown: boolean;
+  /** The failure of a place that isn't known, or that several states have; null for a known place or none. */
+  unknownPlace: Failure | null;
   /** The data version of the nation's prices; undefined if the nation has no price. */
   version: string | undefined;
   datasets: readonly Dataset[];
@@ -121,7 +123,7 @@ export const noMatchText = (words: string) =>
     : "This data has operations and larger procedures without a hospital stay. Scans, tests, visits, drugs and hospital stays aren't in it.";
 
 export function nothingText(absence: Absence): Nothing {
-  const { choice, code, official, unpriced, nearest, isZipKnown, version, datasets } = absence;
+  const { choice, code, official, unpriced, nearest, unknownPlace, version, datasets } = absence;
   const { state, near } = choice;
   const name = plainOf(code)?.name ?? official;
   const isState = state === null || state in states;
@@ -132,24 +134,28 @@ export function nothingText(absence: Absence): Nothing {
     state === "MD"
       ? { state, reason: "" }
       : dataset?.coverage.missing_states.find((each) => each.state === state);
-  const isUnknown = near !== null && !isZipKnown;
+  const isUnknown = near !== null && unknownPlace !== null;
+  const namesakes = unknownPlace === null ? [] : namesakesIn(unknownPlace);
   const miles = nearest?.distance ?? null;
   const why = () => {
     if (!isState) return `There is no state “${printable(state)}”.`;
     if (isUnknown)
-      return /^\d/.test(near)
-        ? `The ZIP code “${printable(near)}” isn't known here.`
-        : `The place “${printable(near)}” isn't known here, or several states have it: write the state, too, as in Columbus, OH.`;
+      return namesakes.length > 0
+        ? `Several states have a place “${printable(near)}”:`
+        : /^\d/.test(near)
+          ? `The ZIP code “${printable(near)}” isn't known here.`
+          : `The place “${printable(near)}” isn't known here: write a city with its state, as in Columbus, OH, or a ZIP code.`;
     if (unpriced) return unpricedText(unpriced, where);
     if (name === undefined) return `The data has no procedure group “${printable(code)}”.`;
     const none = `No hospital ${where || "in the data"} has a price for it.`;
-    if (near !== null && isMarylandZip(near)) return `${none} ${whyMaryland}.`;
+    if (near !== null && isInMaryland(near)) return `${none} ${whyMaryland}.`;
     return missing ? `${whyMissing(missing)}.` : none;
   };
   return {
     title: name && isState && !isUnknown ? `No prices for ${name} ${where}`.trim() : "Nothing was found",
     why: [why(), nearest && miles !== null && nearestText(nearest, miles)].filter(Boolean).join(" "),
     ways: [
+      ...namesakes.map((near) => ({ text: near, changes: { ...nowhere, near } })),
       ...(miles === null
         ? []
         : [{ text: "See what it charges", changes: { within: String(Math.ceil(miles)) } }]),

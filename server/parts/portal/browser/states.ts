@@ -26,7 +26,8 @@ export const stateInSentence = (code: string) => `${withArticle.has(code) ? "the
 
 export const whyMaryland =
   "Maryland sets its own hospital prices, so Medicare's file leaves its hospitals out";
-export const isMarylandZip = (zip: string) => /^(20[6-9]|21)\d{2,3}$/.test(zip);
+/** @param near a ZIP code, or a city with its state */
+export const isInMaryland = (near: string) => /^(20[6-9]|21)\d{2,3}$|, MD$/.test(near);
 
 /** The reason why a state has no prices, in simpler words than the API's. */
 export const whyMissing = ({ state, reason }: { state: string; reason: string }): string =>
