@@ -12,7 +12,11 @@ import { publishSnapshot } from "../../datasets/revisions.ts";
 import { defaultSampleSeed, syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
 import { encodeSnapshot } from "../../engine/index.ts";
 import { newWebhookSecret } from "../../server/accounts/changes.ts";
-import type { FacilitiesAnswer, FacilityTrendsAnswer } from "../../server/parts/portal/browser/answers.ts";
+import type {
+  FacilitiesAnswer,
+  FacilityAnswer,
+  FacilityTrendsAnswer,
+} from "../../server/parts/portal/browser/answers.ts";
 import { milesText, shareOf } from "../../server/parts/portal/browser/words.ts";
 import { Store } from "../../server/store/store.ts";
 import { launch, narrow, openPage, wide } from "../support/browser.ts";
@@ -488,6 +492,40 @@ test("a city without a hospital in the data is a place, and a name of several ci
   }
   await page.getByRole("link", { name: "Springfield, IL" }).click();
   await page.waitForURL((url) => url.searchParams.get("near") === "Springfield, IL");
+  await guarded.close();
+  guarded.assertWellBehaved();
+});
+
+test("a hospital's procedures are found by a code, a short form, Spanish and plain words, and nothing is claimed of other words", async () => {
+  const mayFail = ({ searchParams }: URL, status: number) => searchParams.has("q") && status === 404;
+  const guarded = await openPage(browser, server.api, { mayFail });
+  const { page } = guarded;
+  page.setDefaultTimeout(patienceMs);
+  const list = await answerOf<FacilitiesAnswer>(
+    `/facilities?procedure=${procedure}&sort=services&order=desc&limit=1`,
+  );
+  const [{ ccn }] = list.data;
+  const { data } = await answerOf<FacilityAnswer>(`/facilities/${ccn}`);
+  await page.goto(`/facilities/${ccn}`);
+  const words = page.getByLabel("Find a procedure");
+  const rows = page.locator(".standing tbody tr");
+  for (const text of ["27447", "TKA", "27130", "total knee", "knee surgery", "rodilla", "knee", "5115"]) {
+    await words.fill("");
+    await rows.nth(data.length - 1).waitFor();
+    await words.fill(text);
+    await rows.filter({ hasText: procedure }).waitFor();
+    assert.ok((await rows.count()) < data.length, text);
+  }
+  for (const [text, said] of [
+    ["qqqq", /^Nothing matches “qqqq”\./],
+    ["MRI", /^MRI: not in this data\.$/],
+    ["colonoscopy 45378", /^Colonoscopy .*: not in this data\./],
+  ] as const) {
+    await words.fill(text);
+    const status = page.locator(".standing p[role=status]").filter({ hasText: said });
+    await status.waitFor();
+    assert.doesNotMatch(await status.innerText(), /no price/);
+  }
   await guarded.close();
   guarded.assertWellBehaved();
 });

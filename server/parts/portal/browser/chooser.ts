@@ -7,7 +7,7 @@ import { sentenceOf } from "./form.ts";
 /** A text field with a list of suggestions. It follows the combobox pattern of the ARIA Authoring Practices. */
 
 /** Milliseconds without typing before suggestions are fetched. */
-const restMs = 120;
+export const restMs = 120;
 
 /** Id of the suggestion that says a doubt, and searches for the text. */
 const doubtId = "";
