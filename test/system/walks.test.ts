@@ -530,6 +530,34 @@ test("a hospital's procedures are found by a code, a short form, Spanish and pla
   guarded.assertWellBehaved();
 });
 
+test("typed words and a link with them lead to the same, unless a suggestion is chosen", async () => {
+  const guarded = await openPage(browser, server.api);
+  const { page } = guarded;
+  page.setDefaultTimeout(patienceMs);
+  for (const [words, said] of [
+    ["pacemaker", /^“pacemaker” may mean/],
+    ["marcapasos nuevo", /^“marcapasos nuevo” may mean/],
+    ["knee replacement in Texas", /^In Texas, /],
+    ["5491", /cataract surgery/],
+  ] as const) {
+    await page.goto(`/?q=${encodeURIComponent(words)}`);
+    await heading(page, said);
+    const linked = await page.locator("h1").innerText();
+    await page.goto("/?procedure=5072");
+    await heading(page, "hospitals charge");
+    await field(page, "Procedure", words);
+    await page.keyboard.press("Enter");
+    await heading(page, said);
+    assert.equal(await page.locator("h1").innerText(), linked, words);
+  }
+  await field(page, "Procedure", "pacemaker");
+  await page.getByRole("option", { name: "may mean several procedures" }).waitFor();
+  await option(page, "5222");
+  await page.waitForURL((url) => url.searchParams.get("procedure") === "5222");
+  await guarded.close();
+  guarded.assertWellBehaved();
+});
+
 test("a journalist gets a state's dearest hospitals, a chart with its source, and a permanent link", async () => {
   await walk("journalist", async (page, act) => {
     await act(field(page, "State, city or ZIP code", "texas"));

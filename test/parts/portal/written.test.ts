@@ -331,6 +331,18 @@ test("Maryland is named only where the place is in Maryland", () => {
     );
 });
 
+test("a ZIP code beside a procedure is kept in the links to what the words may mean", () => {
+  for (const words of ["27447 60614", "knee replacement 60614", "pacemaker 60614"]) {
+    const { sentence } = writtenAt(`q=${words}`, placedVersions);
+    assert.match(sentence, /ha(s|ve) prices near 60614:/, words);
+    assert.doesNotMatch(sentence, /Set aside/);
+    const links = [...sentence.matchAll(/href="\/\?(procedure=[^"]*)"/g)].map(([, link]) => link);
+    assert.ok(links.length > 0 && links.every((link) => link.endsWith("near=60614")), words);
+  }
+  for (const words of ["knee replacement 00000", "colonoscopy 45378"])
+    assert.doesNotMatch(writtenAt(`q=${words}`, placedVersions).sentence, /near (00000|45378)|near=/);
+});
+
 test("without JavaScript, numbers have a comma in the thousands", () => {
   const { noscript } = write("/", new URLSearchParams("procedure=5072"), (path, query) => {
     const answer = Object(askEndpoint(sampleVersions, `${path.slice("/api/v1".length)}?${query}`));

@@ -76,8 +76,20 @@ function histogramOf(charges: number[], { min_charge: min, max_charge: max }: Ch
   return { edges, counts };
 }
 
+/** Reads the place of a search. Five digits set aside are a ZIP code if there is one, unless something absent has them. */
+export function understood(found: SearchAnswer | Failure, year: string | null, ask: Ask) {
+  if (found instanceof Failure) return found;
+  const { place, ignored } = found.query;
+  const isZip = (word: string) => /^\d{5}$/.test(word) && placesNamed(word, year, ask).length > 0;
+  const near = place === null && found.absent === undefined ? ignored.find(isZip) : undefined;
+  const query = near
+    ? { place: { near }, ignored: ignored.filter((word) => word !== near) }
+    : { place: placeMeant(place, year, ask) };
+  return { ...found, query: { ...found.query, ...query } };
+}
+
 /** The API takes only a city's name that one state has. Of several cities, the one with the most hospitals is meant. */
-export function placeMeant(
+function placeMeant(
   place: SearchAnswer["query"]["place"],
   year: string | null,
   ask: Ask,

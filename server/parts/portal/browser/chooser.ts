@@ -55,7 +55,7 @@ export function Chooser(props: ChooserProps) {
         const answer = await find(text.trim());
         if (isOver) return;
         const { options: matches, doubt } = Array.isArray(answer) ? { options: answer, doubt: "" } : answer;
-        const said = { id: doubtId, title: doubt, detail: "See why, and what there is" };
+        const said = { id: doubtId, title: doubt, detail: "See more" };
         const options = doubt === "" ? matches : [said, ...matches];
         const by = entered.current?.text === text ? entered.current.key : null;
         const option = by === "Enter" ? options[0] : by === "Tab" ? exact(options, text) : undefined;

@@ -10,7 +10,7 @@ import {
   unlessFailed,
 } from "./answers.ts";
 import { ask, askOrFailure, viewOnce } from "./api.ts";
-import { placesFor } from "./around.ts";
+import { placesFor, understood } from "./around.ts";
 import {
   type Choice,
   type Doubtful,
@@ -24,7 +24,7 @@ import { Chooser } from "./chooser.ts";
 import { knownOf, type View } from "./explore-data.ts";
 import { YearField, yearsOf } from "./form.ts";
 import { choose, pin } from "./location.ts";
-import { doubtOf, noMatchText } from "./nothing.ts";
+import { doubtOf, noMatchText, surelyMeant } from "./nothing.ts";
 import { bodyParts, codesBy, includedIn, plainOf, titleOf } from "./procedures.ts";
 import { placeTitle } from "./words.ts";
 
@@ -103,26 +103,31 @@ async function findProcedure({ state, year }: Choice, text: string): Promise<Opt
     );
   const plain = codesBy(text).flatMap((code) => rows.get(code) ?? []);
   const searched = pathOf("/search", { q: text, type: "procedure", limit: 50 }, year);
-  const found = await askOrFailure<SearchAnswer>(searched);
+  const found = await viewOnce((ask) => understood(ask<[SearchAnswer]>(searched)[0], year, ask));
   const place = unlessFailed(found)?.query.place ?? null;
+  const meant = surelyMeant(found);
   const others = unlessFailed(found)?.data ?? [];
   const options = [
     ...plain.map((row) => optionOf(row, includedIn(row.code, text))),
     ...others.flatMap((one) => (one.type === "procedure" ? [optionOf(one, one.matched)] : [])),
   ];
-  const doubt =
-    doubtOf(found) ||
-    (options.length === 0 ? `Nothing matches “${printable(text)}”. ${noMatchText(text)}` : "");
+  const isAlone = options.length > 0 && doubtOf(found) === "";
+  const doubt = isAlone
+    ? meant === null
+      ? `“${printable(text)}” may mean several procedures.`
+      : ""
+    : doubtOf(found) || `Nothing matches “${printable(text)}”. ${noMatchText(text)}`;
   // Suggestions are ordered by relevance, so they aren't grouped by part of the body.
   const unique = new Map(options.reverse().map((option) => [option.id, option]));
   const suggested = [...unique.values()].reverse().map((option) => ({
     ...option,
     group: undefined,
     // With a doubt, an amount would look like the answer.
-    figure: doubt === "" ? option.figure : undefined,
-    more: procedureChanges(option.id, place),
+    figure: isAlone ? option.figure : undefined,
+    // Enter and a link with these words lead to the same.
+    more: option.id === meant ? { procedure: null, q: text } : procedureChanges(option.id, place),
   }));
-  return { doubt, options: suggested };
+  return { doubt, options: d3.sort(suggested, ({ id }) => Number(id !== meant)) };
 }
 
 /** Offers hospitals with a price, and then hospitals without. @param home the state that comes first in both groups */

@@ -15,7 +15,7 @@ import {
   type TrendsAnswer,
   unlessFailed,
 } from "./answers.ts";
-import { aroundScope, maxPageRows, nearestOf, noPrice, placeMeant, rankAmong, type Scope } from "./around.ts";
+import { aroundScope, maxPageRows, nearestOf, noPrice, rankAmong, type Scope, understood } from "./around.ts";
 import { type Choice, comparing, defaultProcedure, placedAt, placeOf, sortKeys } from "./choice.ts";
 import { surelyMeant } from "./nothing.ts";
 import { entryOf, isPriced, type Standings } from "./words.ts";
@@ -165,11 +165,10 @@ function servedView(choice: Choice, ask: Ask): View {
 function searchedView(choice: Choice, words: string, ask: Ask): View {
   const searched = pathOf("/search", { q: words, type: "procedure", limit: mostMatches }, choice.year);
   const [found, versions] = ask<[SearchAnswer, DatasetsAnswer]>(searched, pathOf("/datasets"));
-  const place = placeMeant(unlessFailed(found)?.query.place ?? null, choice.year, ask);
-  const search = found instanceof Failure ? found : { ...found, query: { ...found.query, place } };
-  const meant = search instanceof Failure ? null : surelyMeant(search);
-  if (meant !== null) {
-    return servedView(placedAt({ ...choice, words: null, procedure: meant }, place), ask);
+  const search = understood(found, choice.year, ask);
+  const meant = surelyMeant(search);
+  if (meant !== null && !(search instanceof Failure)) {
+    return servedView(placedAt({ ...choice, words: null, procedure: meant }, search.query.place), ask);
   }
   return {
     ...{

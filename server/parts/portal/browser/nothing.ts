@@ -69,7 +69,8 @@ const asideText = (ignored: readonly string[]) =>
   `Nothing matches all words. Set aside: ${ignored.map(printable).join(", ")}.`;
 
 /** The code of the one procedure that words mean; null if there is any doubt. */
-export function surelyMeant(search: SearchAnswer): string | null {
+export function surelyMeant(search: SearchAnswer | Failure): string | null {
+  if (search instanceof Failure) return null;
   const [first] = search.data;
   const isSure = isFirstMeant(search.data.map(({ score }) => score)) && doubtOf(search) === "";
   return isSure && first.type === "procedure" ? first.code : null;
@@ -91,7 +92,12 @@ export function searchText(words: string, search: SearchAnswer | Failure): Nothi
         ]
       : [],
   );
-  const where = place === null ? "" : ` in ${"near" in place ? place.near : stateInSentence(place.state)}`;
+  const where =
+    place === null
+      ? ""
+      : "state" in place
+        ? ` in ${stateInSentence(place.state)}`
+        : ` ${/^\d/.test(place.near) ? "near" : "in"} ${place.near}`;
   const ignored =
     search instanceof Failure || search.query.ignored.length === 0 ? "" : asideText(search.query.ignored);
   const offer =
