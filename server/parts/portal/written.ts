@@ -5,7 +5,7 @@ import { type Ask, Failure, isAbsence, type Known, type Priced, unlessFailed } f
 import { choiceOf, maxShown } from "./browser/choice.ts";
 import { knownOf, viewOf } from "./browser/explore-data.ts";
 import { type ExploreWords, wordsOf } from "./browser/explore-words.ts";
-import { addressText, hospitalText, hospitalViewOf } from "./browser/hospital-words.ts";
+import { addressText, goneText, hospitalText, hospitalViewOf } from "./browser/hospital-words.ts";
 import { type Nothing, seeTitle, type Way } from "./browser/nothing.ts";
 import { titleOf } from "./browser/procedures.ts";
 import { milesText, noHospital, orderText, placeTitle, shareOf, textOf } from "./browser/words.ts";
@@ -135,7 +135,7 @@ function writePrices(path: string, parameters: URLSearchParams, ask: Ask) {
     controls,
     title: words.title,
     description: [textOf(main), ...ownText, words.version?.text, caveatOf(source)].filter(Boolean).join(" "),
-    sentence: `<h1>${htmlOf(main)}</h1>${noteOf(source)}${path.startsWith("/embed") ? "" : under + versionHtml(path, parameters, words)}`,
+    sentence: `<h1>${htmlOf(main)}</h1>${noteOf(source)}${path.startsWith("/embed") ? "" : versionHtml(path, parameters, words) + under}`,
     tables: [
       formOf(path),
       tableOf(
@@ -184,7 +184,7 @@ function writeNothing(
   return {
     title: words.title || title,
     description: [`${title}.`, why, before].filter(Boolean).join(" "),
-    sentence: `<h1>${escapeHtml(title)}.</h1>${noteOf(source)}${under(`${escapeHtml(why)} ${links.join(" · ")}`)}${before ? under(escapeHtml(before)) : ""}${list.join("")}${versionHtml(path, parameters, words)}`,
+    sentence: `<h1>${escapeHtml(title)}.</h1>${noteOf(source)}${versionHtml(path, parameters, words)}${under(`${escapeHtml(why)} ${links.join(" · ")}`)}${before ? under(escapeHtml(before)) : ""}${list.join("")}`,
     tables: [formOf(path)],
   };
 }
@@ -200,12 +200,15 @@ function writeHospital(path: string, parameters: URLSearchParams, ask: Ask) {
   }
   const { facility, data, source } = view.answer;
   const { own, further } = hospitalText(view.answer, procedure);
+  const gone = goneText(view);
   const explore = (code: string) =>
     `/?${new URLSearchParams({ ...(year !== null && { year }), procedure: code, with: facility.ccn })}`;
   return {
     title: facility.facility,
-    description: [`${addressText(view.answer)}.`, own, further, caveatOf(source)].filter(Boolean).join(" "),
-    sentence: `<div><h1>${escapeHtml(facility.facility)}</h1><p class="under quiet">${escapeHtml(addressText(view.answer))}</p>${noteOf(source)}<p class="under">${escapeHtml(own)}</p><p class="under further">${escapeHtml(further)}</p></div>`,
+    description: [`${addressText(view.answer)}.`, gone, own, further, caveatOf(source)]
+      .filter(Boolean)
+      .join(" "),
+    sentence: `<div><h1>${escapeHtml(facility.facility)}</h1><p class="under quiet">${escapeHtml(addressText(view.answer))}</p>${noteOf(source)}${gone === "" ? "" : `<p class="under">${escapeHtml(gone)}</p>`}<p class="under">${escapeHtml(own)}</p><p class="under further">${escapeHtml(further)}</p></div>`,
     tables: [
       tableOf(
         `What it charges, ${source.data_year}`,

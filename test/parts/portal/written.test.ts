@@ -406,6 +406,20 @@ test("a page of an older data version links to the newest; a version that is gon
   }
 });
 
+test("a year that no data has is named before the amounts, on a hospital's page too", () => {
+  const [{ ccn }] = Object(askEndpoint(sampleVersions, "/healthcare/facilities?procedure=5072&limit=1")).data;
+  for (const year of ["2019", "2019.4", "abc"])
+    for (const path of ["/", `/facilities/${ccn}`]) {
+      const { sentence } = write(path, new URLSearchParams({ procedure: "5072", year }), (path, query) =>
+        Object(askEndpoint(sampleVersions, `${path.slice("/api/v1".length)}?${query}`)),
+      );
+      const [before, after = ""] = sentence.split(`“${year}” isn`);
+      assert.match(after, /^.{1,5}t in the data .any more.\. This is the newest data version, 2024\.1\./);
+      assert.doesNotMatch(before.replace(/<h1>.*?<\/h1>/, ""), /\$\d/, path);
+      assert.match(after, /\$\d/);
+    }
+});
+
 test("what patients pay is said once: an estimate beside other hospitals, the average on a hospital's page", () => {
   const at = (path: string, query: string) =>
     write(path, new URLSearchParams(query), (path, query) =>

@@ -7,6 +7,7 @@ import {
   type FacilityAnswer,
   type FacilityTrendsAnswer,
   Failure,
+  isServed,
   type Priced,
   type ProcedureAnswer,
   type ProceduresAnswer,
@@ -97,11 +98,8 @@ export function viewOf(choice: Choice, ask: Ask): View {
   const { year, versions } = choice;
   if (year === null && versions === null) return servedView(choice, ask);
   const datasets = unlessFailed(ask<[DatasetsAnswer]>(pathOf("/datasets"))[0])?.data;
-  const isServed = (name: string) =>
-    datasets === undefined ||
-    datasets.some((one) => [String(one.data_year), one.data_version].includes(name));
-  const isLasting = versions?.split(",").every(isServed) ?? true;
-  const gone = year === null || isServed(year) ? null : year;
+  const isLasting = versions?.split(",").every((one) => isServed(one, datasets)) ?? true;
+  const gone = year === null || isServed(year, datasets) ? null : year;
   const served = {
     year: gone === null ? year : null,
     versions: isLasting && gone === null ? versions : null,

@@ -1,4 +1,4 @@
-import { money, printable } from "../../../shared/browser/format.ts";
+import { money } from "../../../shared/browser/format.ts";
 import { Failure, unlessFailed } from "./answers.ts";
 import { knownOf, type View } from "./explore-data.ts";
 import { type Nothing, nothingText, searchText } from "./nothing.ts";
@@ -7,6 +7,7 @@ import {
   isPriced,
   mainClause,
   noHospital,
+  notInData,
   ownClause,
   pricesTitle,
   type Word,
@@ -39,7 +40,7 @@ export const wordsOf = (view: View): ExploreWords => ({ ...pricesOf(view), versi
 function versionOf(view: View): ExploreWords["version"] {
   const shown = knownOf(view)?.source.data_version;
   if (shown === undefined) return null;
-  const gone = view.gone === null ? "" : `“${printable(view.gone)}” isn't in the data (any more). `;
+  const gone = view.gone === null ? "" : `${notInData(view.gone)} `;
   const newest = view.datasets.find(({ status }) => status === "current")?.data_version;
   if (newest !== undefined && newest !== shown)
     return { text: `${gone}This is data version ${shown}.`, link: `See the newest, ${newest}` };

@@ -21,14 +21,14 @@ export function Sentence({ words, view }: { words: ExploreWords; view: View }) {
   const caveat = knownOf(view)?.source.caveat ?? view.datasets[0]?.caveat;
   const newest =
     version?.link && html`<a href=${withParameters({ year: null, versions: null })}>${version.link}</a>`;
-  return html`<${Prices} words=${words} code=${view.code} band=${html`<${WarningBand} caveat=${caveat} />`} />
-    ${version && html`<p class="under">${version.text} ${newest}</p>`}`;
+  const band = html`<${WarningBand} caveat=${caveat} />${version && html`<p class="under">${version.text} ${newest}</p>`}`;
+  return html`<${Prices} words=${words} code=${view.code} band=${band} />`;
 }
 
 interface PricesProps {
   words: ExploreWords;
   code: string;
-  /** The warning, which stands below the heading. */
+  /** The warning and the data version, which stand below the heading. */
   band: ComponentChild;
 }
 

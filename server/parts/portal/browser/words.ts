@@ -217,6 +217,8 @@ export function ownClause(
   return words` charges ${charge(own.submitted_charge)}${place}. Medicare allows it ${allowed(own.medicare_allowed)}.`;
 }
 
+export const notInData = (year: string) => `“${printable(year)}” isn't in the data (any more).`;
+
 /** Why a hospital has no price at all. */
 export const withoutAnyPrice =
   "It has no prices: CMS suppresses what a hospital did for too few Medicare patients (10 services or fewer).";

@@ -7,6 +7,7 @@ import { Card, sourceText, trendFigures } from "../card.ts";
 import { YearField } from "../form.ts";
 import {
   addressText,
+  goneText,
   type HospitalView,
   hospitalText,
   hospitalViewOf,
@@ -56,11 +57,13 @@ function Shown({ view, sorted }: { view: HospitalView; sorted: Sorted }) {
   const { answer, code, near, datasets } = view;
   const { facility, data, source } = answer;
   const { own, further } = hospitalText(answer, code);
+  const gone = goneText(view);
   return html`<div class="sentence hospital-head">
       <div>
         <h1>${facility.facility}</h1>
         <p class="under quiet">${addressText(answer)}</p>
         <${WarningBand} caveat=${source.caveat} />
+        ${gone && html`<p class="under">${gone}</p>`}
         <p class="under">${own}</p>
         <p class="under further">${further}</p>
       </div>
