@@ -148,12 +148,14 @@ function writePrices(path: string, parameters: URLSearchParams, ask: Ask) {
   };
 }
 
-function linkHtml(path: string, parameters: URLSearchParams, { text, changes }: Way): string {
+function linkHtml(path: string, parameters: URLSearchParams, { text, changes, hospital }: Way): string {
   const query = new URLSearchParams(parameters);
   for (const [name, value] of Object.entries(changes ?? {}))
     if (value === null) query.delete(name);
     else query.set(name, value);
-  return `<a href="${escapeHtml(changes === null ? "/" : `${path}?${query}`)}">${escapeHtml(text)}</a>`;
+  const year = parameters.get("year");
+  const page = `/facilities/${hospital}${year === null ? "" : `?${new URLSearchParams({ year })}`}`;
+  return `<a href="${escapeHtml(hospital ? page : changes === null ? "/" : `${path}?${query}`)}">${escapeHtml(text)}</a>`;
 }
 
 function versionHtml(path: string, parameters: URLSearchParams, { version }: ExploreWords): string {

@@ -343,6 +343,27 @@ test("a ZIP code beside a procedure is kept in the links to what the words may m
     assert.doesNotMatch(writtenAt(`q=${words}`, placedVersions).sentence, /near (00000|45378)|near=/);
 });
 
+test("a place or a hospital where a procedure was asked for is named, and leads there", () => {
+  const list = "/healthcare/facilities?near=60614&limit=1";
+  const [{ ccn, facility }] = Object(askEndpoint(placedVersions, list)).data;
+  for (const [words, said, link] of [
+    ["Houston", "“Houston” is a place", "near=Houston%2C+TX"],
+    ["New York City", "“New York City” is a place", "near=New+York%2C+NY"],
+    ["60614", "“60614” is a place", "near=60614"],
+    ["texas", "“texas” is a place", "state=TX"],
+    ["Springfield", "“Springfield” is a place", "near=Springfield%2C+IL"],
+    [facility, "hospital", `/facilities/${ccn}`],
+    [ccn, "hospital", `/facilities/${ccn}`],
+  ]) {
+    const { sentence } = writtenAt(`q=${encodeURIComponent(words)}`, placedVersions);
+    assert.ok(textIn(sentence, "h1").includes(escapeHtml(said)), textIn(sentence, "h1"));
+    assert.ok(sentence.includes(`${link}"`), `${words}: ${sentence}`);
+    assert.doesNotMatch(sentence, /\$\d/);
+  }
+  for (const words of ["xyzzy", "00000", "qqqq hospital"])
+    assert.match(writtenAt(`q=${words}`, placedVersions).sentence, /<h1>Nothing matches/);
+});
+
 test("without JavaScript, numbers have a comma in the thousands", () => {
   const { noscript } = write("/", new URLSearchParams("procedure=5072"), (path, query) => {
     const answer = Object(askEndpoint(sampleVersions, `${path.slice("/api/v1".length)}?${query}`));

@@ -11,7 +11,7 @@ import {
   unlessFailed,
 } from "./answers.ts";
 import { type Doubtful, defaultMiles, farthest, type Option, radiusesInMiles } from "./choice.ts";
-import { stateOf, states } from "./states.ts";
+import { isAlike, stateOf, states } from "./states.ts";
 import { isPriced } from "./words.ts";
 
 /** Finds places and hospitals around them, and sums up the prices there, because the API does that only for states. */
@@ -178,18 +178,6 @@ export function placesFor(
   };
 }
 
-/** Whether `typed` may be a mistyped `name`: the first letter is the same, and only a few letters differ. */
-function isAlike(name: string, typed: string): boolean {
-  const [rest, letters] = [name, typed].map((text) => [...text.toLowerCase()]);
-  const extra = letters.filter((letter) => {
-    const at = rest.indexOf(letter);
-    if (at >= 0) rest.splice(at, 1);
-    return at < 0;
-  });
-  const isNear = Math.max(extra.length, rest.length) <= 2 && rest.length + extra.length < letters.length / 2;
-  return isNear && name[0].toLowerCase() === letters[0];
-}
-
 const offeredMiles = [...new Set([defaultMiles, ...radiusesInMiles])];
 
 /** @param near a ZIP code or a city @param city the city that the ZIP code stands for */
@@ -240,7 +228,12 @@ function citiesFor(text: string, year: string | null, ask: Ask): Doubtful {
 }
 
 /** The city among namesakes that a search for a procedure means; undefined if none is far larger than the others. */
-function meantOf(text: string, named: readonly string[], year: string | null, ask: Ask): string | undefined {
+export function meantOf(
+  text: string,
+  named: readonly string[],
+  year: string | null,
+  ask: Ask,
+): string | undefined {
   const path = pathOf("/search", { q: `biopsy in ${text}`, type: "procedure", limit: 1 }, year);
   const place = unlessFailed(ask<[SearchAnswer]>(path)[0])?.query.place ?? {};
   // Searches take Washington for the state. As a city, it is the capital.

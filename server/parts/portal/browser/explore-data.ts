@@ -18,7 +18,7 @@ import {
 } from "./answers.ts";
 import { aroundScope, maxPageRows, nearestOf, noPrice, rankAmong, type Scope, understood } from "./around.ts";
 import { type Choice, comparing, defaultProcedure, placedAt, placeOf, sortKeys } from "./choice.ts";
-import { surelyMeant } from "./nothing.ts";
+import { type OtherMeaning, otherMeaning, surelyMeant } from "./nothing.ts";
 import { entryOf, isPriced, type Standings } from "./words.ts";
 
 /** Makes the view of the Explore page from the API's answers. The server makes the same view for its words. */
@@ -52,6 +52,8 @@ export interface View {
   choice: Choice;
   /** What the words may mean; null if a procedure is shown. */
   search: SearchAnswer | Failure | null;
+  /** What words that mean no procedure mean instead. */
+  other: OtherMeaning | null;
   code: string;
   paths: Record<"scope" | "nation" | "list" | "trends" | "export", string>;
   /** A failure if no hospital in the chosen place has a price. */
@@ -143,7 +145,7 @@ function servedView(choice: Choice, ask: Ask): View {
   const list = few ? sortedList(few, choice) : hasPrices ? listAt(paths.list, choice.shown, ask) : emptyList;
   const unpriced = scope instanceof Failure && scope.status === 404;
   return {
-    ...{ choice, gone: null, search: null, code, paths, scope, nation, list, trends, datasets },
+    ...{ choice, gone: null, search: null, other: null, code, paths, scope, nation, list, trends, datasets },
     few: fewOf(few ?? (list.isAll ? byCharge(list.data) : null)),
     pinned: pinnedOf(choice, code, few, ask),
     unpriced: !unpriced
@@ -173,6 +175,10 @@ function searchedView(choice: Choice, words: string, ask: Ask): View {
       choice,
       gone: null,
       search,
+      other:
+        search instanceof Failure && search.absent.length === 0
+          ? otherMeaning(words, choice.year, ask)
+          : null,
       code: "",
       paths: pathsOf("", choice),
       datasets: unlessFailed(versions)?.data ?? [],

@@ -1,7 +1,7 @@
 import { money } from "../../../shared/browser/format.ts";
 import { Failure, unlessFailed } from "./answers.ts";
 import { knownOf, type View } from "./explore-data.ts";
-import { type Nothing, nothingText, searchText } from "./nothing.ts";
+import { type Nothing, nothingText, otherText, searchText } from "./nothing.ts";
 import {
   comparison,
   isPriced,
@@ -85,7 +85,8 @@ function yearBefore({ choice, trends, scope }: View): string {
 }
 
 function nothingOf(view: View): Nothing {
-  const { choice, search, code, unpriced, scope, nation, nearest, datasets } = view;
+  const { choice, search, other, code, unpriced, scope, nation, nearest, datasets } = view;
+  if (other !== null) return otherText(choice.words ?? "", other);
   if (search !== null) return searchText(choice.words ?? "", search);
   const known = unlessFailed(nation);
   return nothingText({

@@ -2,16 +2,19 @@ import { isFirstMeant } from "../../../../engine/search/sure.ts";
 import { printable, whole } from "../../../shared/browser/format.ts";
 import {
   type Absent,
+  type Ask,
   type Dataset,
   type FacilitiesAnswer,
   Failure,
   type Priced,
+  pathOf,
   type SearchAnswer,
+  unlessFailed,
 } from "./answers.ts";
-import { namesakesIn } from "./around.ts";
+import { meantOf, namesakesIn, placesNamed } from "./around.ts";
 import { type Choice, nowhere, procedureChanges } from "./choice.ts";
 import { plainOf, titleOf } from "./procedures.ts";
-import { isInMaryland, stateInSentence, states, whyMaryland, whyMissing } from "./states.ts";
+import { isInMaryland, stateInSentence, stateOf, states, whyMaryland, whyMissing } from "./states.ts";
 import { milesText, placeText } from "./words.ts";
 
 /** Explains why no prices are shown, and links to pages with prices. The server runs this module too. */
@@ -48,6 +51,58 @@ export interface Nothing {
 export interface Way {
   text: string;
   changes: Record<string, string | null> | null;
+  /** CCN of the hospital whose page is linked to instead. */
+  hospital?: string;
+}
+
+/** A place, or else hospitals, that words name where a procedure was asked for. */
+export interface OtherMeaning {
+  places: NonNullable<SearchAnswer["query"]["place"]>[];
+  hospitals: Extract<SearchAnswer["data"][number], { type: "facility" }>[];
+}
+
+/** Maximum number of hospitals that words for a procedure may name. */
+const mostHospitals = 5;
+
+/** Finds what words mean that mean no procedure; null if nothing. */
+export function otherMeaning(words: string, year: string | null, ask: Ask): OtherMeaning | null {
+  const state = stateOf(words);
+  const named = placesNamed(words, year, ask);
+  const city = named.length > 1 ? meantOf(words, named, year, ask) : undefined;
+  const cities = (city === undefined ? named : [city]).map((near) => ({ near }));
+  const places = [...(state === undefined ? [] : [{ state }]), ...cities];
+  if (places.length > 0) return { places, hospitals: [] };
+  const path = pathOf("/search", { q: words, type: "facility", limit: mostHospitals }, year);
+  const found = unlessFailed(ask<[SearchAnswer]>(path)[0]);
+  const all = found?.data.flatMap((one) => (one.type === "facility" ? [one] : [])) ?? [];
+  const hospitals = found && isFirstMeant(found.data.map(({ score }) => score)) ? all.slice(0, 1) : all;
+  return hospitals.length === 0 || doubtOf(found ?? new Failure(404, "", "")) !== ""
+    ? null
+    : { places, hospitals };
+}
+
+/** Says that words for a procedure name a place or hospitals, and leads there. */
+export function otherText(words: string, { places, hospitals }: OtherMeaning): Nothing {
+  const said = `“${printable(words)}”`;
+  const here = { q: null, procedure: null, ...nowhere };
+  const ways = places.map((place) => ({
+    text: `See prices ${"near" in place ? `near ${place.near}` : `in ${stateInSentence(place.state)}`}, and choose a procedure there`,
+    changes: { ...here, ...place },
+  }));
+  const matches = hospitals.map(({ ccn, facility, city, state }) => ({
+    ...{ text: facility, detail: `${city}, ${state}`, changes: null, hospital: ccn },
+  }));
+  if (places.length > 0) return { title: `${said} is a place`, why: "A procedure is needed, too.", ways };
+  const isOne = hospitals.length === 1;
+  return {
+    title: isOne ? `${said} is a hospital` : `${said} may mean one of these hospitals`,
+    why: isOne
+      ? "Its page has what it charges for each procedure."
+      : "A hospital's page has what it charges for each procedure.",
+    matches,
+    before: isOne ? "This is a hospital:" : "These are hospitals:",
+    ways: [],
+  };
 }
 
 /** Text of the link to Medicare's prices. @param see its URL */

@@ -42,7 +42,7 @@ function Prices({ words: { found, nothing }, code, band }: PricesProps) {
     return html`<h1>${title}.</h1>${band}
       <p class="under">${why} ${see && html`<a href=${see}>${seeTitle(see)}</a>`} ${links.map((link, i) => html`${(i > 0 || see) && " · "}${link}`)}</p>
       ${before && html`<p class="under">${before}</p>`}
-      ${matches.map(({ text, detail, changes }) => html`<p class="under"><a href=${withParameters(changes ?? {})}>${text}</a> <small class="quiet">${detail}</small></p>`)}`;
+      ${matches.map(({ text, detail, changes, hospital }) => html`<p class="under"><a href=${hospital ? inYear(`/facilities/${hospital}`) : withParameters(changes ?? {})}>${text}</a> <small class="quiet">${detail}</small></p>`)}`;
   }
   const { main, own, paid, comparison } = found;
   return html`<h1>${main.map(shown)}</h1>${band}
