@@ -92,6 +92,9 @@ async function changeAnswer(page: Page, path: string, target: string, change: (a
   });
 }
 
+/** Whether a request may fail because words name no procedure, place or hospital. */
+const isUnknown = ({ searchParams }: URL, status: number) =>
+  status === 404 || (status === 400 && searchParams.has("near"));
 const answerOf = async <T>(path: string): Promise<T> =>
   JSON.parse(String((await call(server, `GET ${path}`)).body));
 const procedures = "/api/v1/healthcare/procedures";
@@ -429,7 +432,7 @@ test("the address names the data version, an older version links to the newest, 
 });
 
 test("words with Enter show what the data can't have before any price, or the procedure that they surely mean", async () => {
-  const { page } = await open("/?state=NY", { mayFail: (_, status) => status === 404 });
+  const { page } = await open("/?state=NY", { mayFail: isUnknown });
   await drawn(page);
   const procedure = page.getByRole("combobox", { name: "Procedure" });
   for (const [words, said] of [
@@ -478,7 +481,7 @@ test("a field's long suggestions stay within the page", async () => {
 });
 
 test("an unknown procedure gets a message in plain words", async () => {
-  const { page } = await open("/", { mayFail: (_, status) => status === 404 });
+  const { page } = await open("/", { mayFail: isUnknown });
   for (const [text, message] of [
     ["MRI", "MRI: not in this data."],
     ["qqqq", "Nothing matches “qqqq”."],
@@ -495,7 +498,7 @@ const lookup = "https://www.medicare.gov/procedure-price-lookup/";
 test("on a phone, a tap on what isn't here leads to why, and where it is", async () => {
   const { page } = await open("/?procedure=5072", {
     ...{ viewport: narrow, hasTouch: true },
-    mayFail: (_, status) => status === 404,
+    mayFail: isUnknown,
   });
   await page.getByRole("combobox", { name: "Procedure" }).fill("MRI");
   await page.getByRole("option", { name: "MRI: not in this data." }).tap();
@@ -535,7 +538,7 @@ test("words in place of a procedure's code become the code that they mean", asyn
 
 test("a link and a choice lead away from a search that found no price", async () => {
   for (const q of ["MRI", "xyzzy"]) {
-    const { page } = await open(`/?q=${q}`, { mayFail: (_, status) => status === 404 });
+    const { page } = await open(`/?q=${q}`, { mayFail: isUnknown });
     await page.locator("h1", { hasText: q }).waitFor();
     await page.getByRole("link", { name: "Explore" }).click();
     await page.locator("h1", { hasText: "charge" }).waitFor();
@@ -568,7 +571,7 @@ test("a state's code or full name selects that state over others with the same b
 });
 
 test("text confirmed by Enter or Tab before suggestions appear selects its match", async () => {
-  const { page } = await open("/?procedure=5072", { mayFail: (_, status) => status === 404 });
+  const { page } = await open("/?procedure=5072", { mayFail: isUnknown });
   await drawn(page);
   const [procedure, place] = ["Procedure", "State, city or ZIP code"].map((name) =>
     page.getByRole("combobox", { name }),
@@ -806,7 +809,7 @@ test("a facility's page shows the API's data and links back with the facility se
 });
 
 test("an embedded chart shows its sentence, or why it has none", async () => {
-  const { page } = await open("/embed/charges?procedure=5072", { mayFail: (_, status) => status === 404 });
+  const { page } = await open("/embed/charges?procedure=5072", { mayFail: isUnknown });
   await heading(page, "60 hospitals charge");
   await page.locator("svg.drawing").waitFor();
   await page.locator(".source", { hasText: /Source: .+ \(version 2024\.3\)/ }).waitFor();

@@ -24,7 +24,7 @@ import { Chooser } from "./chooser.ts";
 import { knownOf, type View } from "./explore-data.ts";
 import { YearField, yearsOf } from "./form.ts";
 import { choose, pin } from "./location.ts";
-import { doubtOf, noMatchText, surelyMeant } from "./nothing.ts";
+import { doubtOf, noMatchText, otherMeaning, otherText, surelyMeant } from "./nothing.ts";
 import { bodyParts, codesBy, includedIn, plainOf, titleOf } from "./procedures.ts";
 import { placeTitle } from "./words.ts";
 
@@ -112,11 +112,15 @@ async function findProcedure({ state, year }: Choice, text: string): Promise<Opt
     ...others.flatMap((one) => (one.type === "procedure" ? [optionOf(one, one.matched)] : [])),
   ];
   const isAlone = options.length > 0 && doubtOf(found) === "";
+  const isUnknown = options.length === 0 && doubtOf(found) === "";
+  const other = isUnknown ? await viewOnce((ask) => otherMeaning(text, year, ask)) : null;
   const doubt = isAlone
     ? meant === null
       ? `“${printable(text)}” may mean several procedures.`
       : ""
-    : doubtOf(found) || `Nothing matches “${printable(text)}”. ${noMatchText(text)}`;
+    : doubtOf(found) ||
+      (other && `${otherText(text, other).title}.`) ||
+      `Nothing matches “${printable(text)}”. ${noMatchText(text)}`;
   // Suggestions are ordered by relevance, so they aren't grouped by part of the body.
   const unique = new Map(options.reverse().map((option) => [option.id, option]));
   const suggested = [...unique.values()].reverse().map((option) => ({

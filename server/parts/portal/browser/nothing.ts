@@ -100,7 +100,6 @@ export function otherText(words: string, { places, hospitals }: OtherMeaning): N
       ? "Its page has what it charges for each procedure."
       : "A hospital's page has what it charges for each procedure.",
     matches,
-    before: isOne ? "This is a hospital:" : "These are hospitals:",
     ways: [],
   };
 }
@@ -202,7 +201,7 @@ export function nothingText(absence: Absence): Nothing {
     if (!isState) return `There is no state “${printable(state)}”.`;
     if (isUnknown)
       return namesakes.length > 0
-        ? `Several states have a place “${printable(near)}”:`
+        ? "Choose one:"
         : /^\d/.test(near)
           ? `The ZIP code “${printable(near)}” isn't known here.`
           : `The place “${printable(near)}” isn't known here: write a city with its state, as in Columbus, OH, or a ZIP code.`;
@@ -213,7 +212,12 @@ export function nothingText(absence: Absence): Nothing {
     return missing ? `${whyMissing(missing)}.` : none;
   };
   return {
-    title: name && isState && !isUnknown ? `No prices for ${name} ${where}`.trim() : "Nothing was found",
+    title:
+      name && isState && !isUnknown
+        ? `No prices for ${name} ${where}`.trim()
+        : near !== null && namesakes.length > 0
+          ? `“${printable(near)}” is in several states`
+          : "Nothing was found",
     why: [why(), nearest && miles !== null && nearestText(nearest, miles)].filter(Boolean).join(" "),
     ways: [
       ...namesakes.map((near) => ({ text: near, changes: { ...nowhere, near } })),
