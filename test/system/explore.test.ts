@@ -94,6 +94,9 @@ async function changeAnswer(page: Page, path: string, target: string, change: (a
   });
 }
 
+/** Whether a request may fail because words name no procedure, place or hospital. */
+const isUnknown = ({ searchParams }: URL, status: number) =>
+  status === 404 || (status === 400 && searchParams.has("near"));
 const answerOf = async <T>(path: string): Promise<T> =>
   JSON.parse(String((await call(server, `GET ${path}`)).body));
 const procedures = "/api/v1/healthcare/procedures";
@@ -393,10 +396,11 @@ test("a picture that takes long says so, and one that can't be made says why", a
 test("choosing a state, procedure, year or hospital updates charts and URL, and Back restores them", async () => {
   const { page } = await open("/", {
     mayFail: ({ searchParams }, status) =>
-      status === 404 &&
-      (searchParams.has("city") ||
-        searchParams.get("q") === "nowhere" ||
-        searchParams.get("ccn") === "000045"),
+      searchParams.has("near") ||
+      (status === 404 &&
+        (searchParams.has("city") ||
+          searchParams.get("q") === "nowhere" ||
+          searchParams.get("ccn") === "000045")),
   });
   await heading(page, "60 hospitals");
   await page.locator('.state[data-state="NY"]').click();
@@ -411,7 +415,13 @@ test("choosing a state, procedure, year or hospital updates charts and URL, and 
   await heading(page, "In Alabama, 40 hospitals");
 
   await page.getByRole("combobox", { name: "State, city or ZIP code" }).fill("nowhere");
-  await page.getByText("The data has no hospital in a city “nowhere”.").waitFor();
+  await page.getByRole("option", { name: "No place “nowhere” is known here." }).waitFor();
+  await page.keyboard.press("Enter");
+  await heading(page, "Nothing was found.");
+  await page.getByText("The place “nowhere” isn't known here").waitFor();
+  assert.doesNotMatch(await page.locator("main").innerText(), /\$\d|Maryland/);
+  await page.goBack();
+  await heading(page, "In Alabama, 40 hospitals");
 
   await page.getByRole("combobox", { name: "Procedure" }).click();
   await page.locator('.procedure [role="option"]').first().waitFor();
@@ -472,7 +482,7 @@ test("the address names the data version, an older version links to the newest, 
 });
 
 test("words with Enter show what the data can't have before any price, or the procedure that they surely mean", async () => {
-  const { page } = await open("/?state=NY", { mayFail: (_, status) => status === 404 });
+  const { page } = await open("/?state=NY", { mayFail: isUnknown });
   await drawn(page);
   const procedure = page.getByRole("combobox", { name: "Procedure" });
   for (const [words, said] of [
@@ -521,7 +531,7 @@ test("a field's long suggestions stay within the page", async () => {
 });
 
 test("an unknown procedure gets a message in plain words", async () => {
-  const { page } = await open("/", { mayFail: (_, status) => status === 404 });
+  const { page } = await open("/", { mayFail: isUnknown });
   for (const [text, message] of [
     ["MRI", "MRI: not in this data."],
     ["qqqq", "Nothing matches “qqqq”."],
@@ -538,7 +548,7 @@ const lookup = "https://www.medicare.gov/procedure-price-lookup/";
 test("on a phone, a tap on what isn't here leads to why, and where it is", async () => {
   const { page } = await open("/?procedure=5072", {
     ...{ viewport: narrow, hasTouch: true },
-    mayFail: (_, status) => status === 404,
+    mayFail: isUnknown,
   });
   await page.getByRole("combobox", { name: "Procedure" }).fill("MRI");
   await page.getByRole("option", { name: "MRI: not in this data." }).tap();
@@ -598,7 +608,7 @@ test("words in place of a procedure's code become the code that they mean", asyn
 
 test("a link and a choice lead away from a search that found no price", async () => {
   for (const q of ["MRI", "xyzzy"]) {
-    const { page } = await open(`/?q=${q}`, { mayFail: (_, status) => status === 404 });
+    const { page } = await open(`/?q=${q}`, { mayFail: isUnknown });
     await page.locator("h1", { hasText: q }).waitFor();
     await page.getByRole("link", { name: "Explore" }).click();
     await page.locator("h1", { hasText: "charge" }).waitFor();
@@ -610,7 +620,9 @@ test("a link and a choice lead away from a search that found no price", async ()
 });
 
 test("a state's code or full name selects that state over others with the same beginning", async () => {
-  const { page } = await open("/?procedure=5072");
+  const { page } = await open("/?procedure=5072", {
+    mayFail: ({ searchParams }) => searchParams.has("near") || searchParams.has("city"),
+  });
   const place = page.getByRole("combobox", { name: "State, city or ZIP code" });
   const texts = Object.entries(states).map(([code, { name }]) => [code.toLowerCase(), name]);
   for (const [text, name] of [...texts, ["kansas", "Kansas"], ["Virginia", "Virginia"]]) {
@@ -629,7 +641,7 @@ test("a state's code or full name selects that state over others with the same b
 });
 
 test("text confirmed by Enter or Tab before suggestions appear selects its match", async () => {
-  const { page } = await open("/?procedure=5072", { mayFail: (_, status) => status === 404 });
+  const { page } = await open("/?procedure=5072", { mayFail: isUnknown });
   await drawn(page);
   const [procedure, place] = ["Procedure", "State, city or ZIP code"].map((name) =>
     page.getByRole("combobox", { name }),
@@ -770,7 +782,7 @@ for (const [path, titles] of [
 test("a list is sorted by what the patient pays, as the API sorts by the allowed amount", async () => {
   const { page, asked } = await open("/?procedure=5072");
   const head = page.getByRole("columnheader", { name: paysTitle });
-  for (const order of ["desc", "asc"] as const) {
+  for (const order of ["asc", "desc"] as const) {
     await head.getByRole("button").click();
     const path = `/api/v1/healthcare/facilities?procedure=5072&sort=allowed${order === "desc" ? "&order=desc" : ""}&limit=50`;
     const { data, source } = await answerOf<FacilitiesAnswer>(path);
@@ -867,7 +879,7 @@ test("a facility's page shows the API's data and links back with the facility se
 });
 
 test("an embedded chart shows its sentence, or why it has none", async () => {
-  const { page } = await open("/embed/charges?procedure=5072", { mayFail: (_, status) => status === 404 });
+  const { page } = await open("/embed/charges?procedure=5072", { mayFail: isUnknown });
   await heading(page, "60 hospitals charge");
   await page.locator("svg.drawing").waitFor();
   await page.locator(".source", { hasText: /Source: .+ \(version 2024\.3\)/ }).waitFor();

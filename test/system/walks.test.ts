@@ -635,6 +635,93 @@ test("a patient finds what a knee replacement costs within 25 miles of a city, a
   });
 });
 
+test("a city without a hospital in the data is a place, and a name of several cities is a question", async () => {
+  const mayFail = ({ searchParams }: URL) => searchParams.has("near") || searchParams.has("city");
+  const guarded = await openPage(browser, server.api, { mayFail });
+  const { page } = guarded;
+  page.setDefaultTimeout(patienceMs);
+  await page.goto("/?procedure=5115&state=TX");
+  await heading(page, "In Texas");
+  const place = page.getByRole("combobox", { name: "State, city or ZIP code" });
+  for (const [text, title, near] of [
+    ["Houston TX", "Within 25 miles of Houston, TX", "Houston, TX"],
+    ["New York City", "Within 25 miles of New York, NY", "New York, NY"],
+    ["Springfield", "Several states have a place “Springfield”.", "Springfield"],
+  ]) {
+    await place.fill(text);
+    await page.locator(".place [aria-selected=true] > span", { hasText: title }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.waitForURL((url) => url.searchParams.get("near") === near);
+    assert.equal(new URL(page.url()).searchParams.get("state"), null);
+  }
+  await page.getByRole("link", { name: "Springfield, IL" }).click();
+  await page.waitForURL((url) => url.searchParams.get("near") === "Springfield, IL");
+  await guarded.close();
+  guarded.assertWellBehaved();
+});
+
+test("a hospital's procedures are found by a code, a short form, Spanish and plain words, and nothing is claimed of other words", async () => {
+  const mayFail = ({ searchParams }: URL, status: number) => searchParams.has("q") && status === 404;
+  const guarded = await openPage(browser, server.api, { mayFail });
+  const { page } = guarded;
+  page.setDefaultTimeout(patienceMs);
+  const list = await answerOf<FacilitiesAnswer>(
+    `/facilities?procedure=${procedure}&sort=services&order=desc&limit=1`,
+  );
+  const [{ ccn }] = list.data;
+  const { data } = await answerOf<FacilityAnswer>(`/facilities/${ccn}`);
+  await page.goto(`/facilities/${ccn}`);
+  const words = page.getByLabel("Find a procedure");
+  const rows = page.locator(".standing tbody tr");
+  for (const text of ["27447", "TKA", "27130", "total knee", "knee surgery", "rodilla", "knee", "5115"]) {
+    await words.fill("");
+    await rows.nth(data.length - 1).waitFor();
+    await words.fill(text);
+    await rows.filter({ hasText: procedure }).waitFor();
+    assert.ok((await rows.count()) < data.length, text);
+  }
+  for (const [text, said] of [
+    ["qqqq", /^Nothing matches “qqqq”\./],
+    ["MRI", /^MRI: not in this data\.$/],
+    ["colonoscopy 45378", /^Colonoscopy .*: not in this data\./],
+  ] as const) {
+    await words.fill(text);
+    const status = page.locator(".standing p[role=status]").filter({ hasText: said });
+    await status.waitFor();
+    assert.doesNotMatch(await status.innerText(), /no price/);
+  }
+  await guarded.close();
+  guarded.assertWellBehaved();
+});
+
+test("typed words and a link with them lead to the same, unless a suggestion is chosen", async () => {
+  const guarded = await openPage(browser, server.api);
+  const { page } = guarded;
+  page.setDefaultTimeout(patienceMs);
+  for (const [words, said] of [
+    ["pacemaker", /^“pacemaker” may mean/],
+    ["marcapasos nuevo", /^“marcapasos nuevo” may mean/],
+    ["knee replacement in Texas", /^In Texas, /],
+    ["5491", /cataract surgery/],
+  ] as const) {
+    await page.goto(`/?q=${encodeURIComponent(words)}`);
+    await heading(page, said);
+    const linked = await page.locator("h1").innerText();
+    await page.goto("/?procedure=5072");
+    await heading(page, "hospitals charge");
+    await field(page, "Procedure", words);
+    await page.keyboard.press("Enter");
+    await heading(page, said);
+    assert.equal(await page.locator("h1").innerText(), linked, words);
+  }
+  await field(page, "Procedure", "pacemaker");
+  await page.getByRole("option", { name: "may mean several procedures" }).waitFor();
+  await option(page, "5222");
+  await page.waitForURL((url) => url.searchParams.get("procedure") === "5222");
+  await guarded.close();
+  guarded.assertWellBehaved();
+});
+
 test("a journalist gets a state's dearest hospitals, a chart with its source, and a permanent link", async () => {
   await walk("journalist", async (page, act) => {
     await act(field(page, "State, city or ZIP code", "texas"));

@@ -1,11 +1,12 @@
 import { ApiError } from "../../api/errors.ts";
-import { money } from "../../shared/browser/format.ts";
+import { money, whole } from "../../shared/browser/format.ts";
 import { escapeHtml } from "../../shared/web-assets.ts";
 import { type Ask, Failure, isAbsence, type Known, type Priced, unlessFailed } from "./browser/answers.ts";
+import { milesText } from "./browser/around.ts";
 import { choiceOf, nextShown } from "./browser/choice.ts";
 import { knownOf, viewOf } from "./browser/explore-data.ts";
 import { type ExploreWords, wordsOf } from "./browser/explore-words.ts";
-import { addressText, hospitalText, hospitalViewOf } from "./browser/hospital-words.ts";
+import { addressText, goneText, hospitalText, hospitalViewOf } from "./browser/hospital-words.ts";
 import { type Nothing, seeTitle, type Way } from "./browser/nothing.ts";
 import { titleOf } from "./browser/procedures.ts";
 import { noHospital, orderText, paysTitle, placeTitle, shareOf, textOf } from "./browser/words.ts";
@@ -105,9 +106,18 @@ function writePrices(path: string, parameters: URLSearchParams, ask: Ask) {
   const under = `<p class="under small">${escapeHtml(share)}</p>${ownHtml.join("")}<p class="under further">${escapeHtml(paid)}</p><p class="under further quiet">${escapeHtml(comparison)}</p>`;
   const { data_year, data_version } = unlessFailed(view.scope)?.source ?? { data_year: 0, data_version: "" };
   const isNear = choice.near !== null;
-  const rowOf = ({ ccn, facility, city, state, distance, submitted_charge, medicare_allowed }: Priced) => [
+  const rowOf = ({
+    ccn,
+    facility,
+    city,
+    state,
+    zip,
+    distance,
+    submitted_charge,
+    medicare_allowed,
+  }: Priced) => [
     { href: hospitalPath(ccn, year, view.code), text: facility, more: `${city}, ${state}` },
-    ...(isNear ? [String(distance ?? "–")] : []),
+    ...(isNear ? [milesText(distance, zip === choice.near)] : []),
     money(shareOf(medicare_allowed, data_year)),
     money(medicare_allowed),
     money(submitted_charge),
@@ -117,13 +127,13 @@ function writePrices(path: string, parameters: URLSearchParams, ask: Ask) {
   const next = nextShown(choice.shown);
   const more =
     rows.length < facilities && next > choice.shown
-      ? `<p>${linkHtml(path, parameters, { text: `Show ${Math.min(next - rows.length, facilities - rows.length)} more`, changes: { shown: String(next) } })} of ${facilities}</p>`
+      ? `<p>${linkHtml(path, parameters, { text: `Show ${Math.min(next - rows.length, facilities - rows.length)} more`, changes: { shown: String(next) } })} of ${whole(facilities)}</p>`
       : "";
   return {
     controls,
     title: words.title,
     description: [textOf(main), ...ownText, words.version?.text, caveatOf(source)].filter(Boolean).join(" "),
-    sentence: `<h1>${htmlOf(main)}</h1>${noteOf(source)}${path.startsWith("/embed") ? "" : under + versionHtml(path, parameters, words)}`,
+    sentence: `<h1>${htmlOf(main)}</h1>${noteOf(source)}${path.startsWith("/embed") ? "" : versionHtml(path, parameters, words) + under}`,
     tables: [
       formOf(path),
       tableOf(
@@ -136,12 +146,14 @@ function writePrices(path: string, parameters: URLSearchParams, ask: Ask) {
   };
 }
 
-function linkHtml(path: string, parameters: URLSearchParams, { text, changes }: Way): string {
+function linkHtml(path: string, parameters: URLSearchParams, { text, changes, hospital }: Way): string {
   const query = new URLSearchParams(parameters);
   for (const [name, value] of Object.entries(changes ?? {}))
     if (value === null) query.delete(name);
     else query.set(name, value);
-  return `<a href="${escapeHtml(changes === null ? "/" : `${path}?${query}`)}">${escapeHtml(text)}</a>`;
+  const year = parameters.get("year");
+  const page = `/facilities/${hospital}${year === null ? "" : `?${new URLSearchParams({ year })}`}`;
+  return `<a href="${escapeHtml(hospital ? page : changes === null ? "/" : `${path}?${query}`)}">${escapeHtml(text)}</a>`;
 }
 
 function versionHtml(path: string, parameters: URLSearchParams, { version }: ExploreWords): string {
@@ -172,7 +184,7 @@ function writeNothing(
   return {
     title: words.title || title,
     description: [`${title}.`, why, before].filter(Boolean).join(" "),
-    sentence: `<h1>${escapeHtml(title)}.</h1>${noteOf(source)}${under(`${escapeHtml(why)} ${links.join(" · ")}`)}${before ? under(escapeHtml(before)) : ""}${list.join("")}${versionHtml(path, parameters, words)}`,
+    sentence: `<h1>${escapeHtml(title)}.</h1>${noteOf(source)}${versionHtml(path, parameters, words)}${under(`${escapeHtml(why)} ${links.join(" · ")}`)}${before ? under(escapeHtml(before)) : ""}${list.join("")}`,
     tables: [formOf(path)],
   };
 }
@@ -188,12 +200,15 @@ function writeHospital(path: string, parameters: URLSearchParams, ask: Ask) {
   }
   const { facility, data, source } = view.answer;
   const { own, share, further } = hospitalText(view.answer, procedure);
+  const gone = goneText(view);
   const explore = (code: string) =>
     `/?${new URLSearchParams({ ...(year !== null && { year }), procedure: code, with: facility.ccn })}`;
   return {
     title: facility.facility,
-    description: [`${addressText(view.answer)}.`, own, further, caveatOf(source)].filter(Boolean).join(" "),
-    sentence: `<div><h1>${escapeHtml(facility.facility)}</h1><p class="under quiet">${escapeHtml(addressText(view.answer))}</p>${noteOf(source)}<p class="under">${escapeHtml(own)}</p><p class="under small">${escapeHtml(share)}</p><p class="under further">${escapeHtml(further)}</p></div>`,
+    description: [`${addressText(view.answer)}.`, gone, own, further, caveatOf(source)]
+      .filter(Boolean)
+      .join(" "),
+    sentence: `<div><h1>${escapeHtml(facility.facility)}</h1><p class="under quiet">${escapeHtml(addressText(view.answer))}</p>${noteOf(source)}${gone === "" ? "" : `<p class="under">${escapeHtml(gone)}</p>`}<p class="under">${escapeHtml(own)}</p><p class="under small">${escapeHtml(share)}</p><p class="under further">${escapeHtml(further)}</p></div>`,
     tables: [
       tableOf(
         `What it charges, ${source.data_year}`,

@@ -5,17 +5,20 @@ import { after, test } from "node:test";
 import { brotliDecompressSync } from "node:zlib";
 import { cmsProvenance } from "../../../datasets/cms/cms.ts";
 import { outpatientDeductibles, stayDeductibles } from "../../../datasets/deductibles.ts";
+import { readPlaces } from "../../../datasets/places.ts";
 import { publishSnapshot } from "../../../datasets/revisions.ts";
 import { syntheticSnapshot } from "../../../datasets/sample/synthetic.ts";
 import { blank, encodeSnapshot, partsOf } from "../../../engine/index.ts";
 import { ApiError } from "../../../server/api/errors.ts";
-import type {
-  FacilitiesAnswer,
-  FacilityAnswer,
-  Known,
-  ProcedureAnswer,
+import {
+  type Ask,
+  type FacilitiesAnswer,
+  type FacilityAnswer,
+  Failure,
+  type Known,
+  type ProcedureAnswer,
 } from "../../../server/parts/portal/browser/answers.ts";
-import { milesText } from "../../../server/parts/portal/browser/around.ts";
+import { milesText, placesFor } from "../../../server/parts/portal/browser/around.ts";
 import { choiceOf } from "../../../server/parts/portal/browser/choice.ts";
 import { hospitalText } from "../../../server/parts/portal/browser/hospital-words.ts";
 import { plainOf } from "../../../server/parts/portal/browser/procedures.ts";
@@ -32,7 +35,7 @@ import { write } from "../../../server/parts/portal/written.ts";
 import { money, whole } from "../../../server/shared/browser/format.ts";
 import { escapeHtml } from "../../../server/shared/web-assets.ts";
 import { WorkBudget } from "../../../server/shared/work-budget.ts";
-import { ask as askEndpoint, imageOf, versionsOf } from "../../support/endpoint-oracle.ts";
+import { ask as askEndpoint, imageOf, imageWith, versionsOf } from "../../support/endpoint-oracle.ts";
 import { snapshotOf } from "../../support/fixtures.ts";
 import {
   ample,
@@ -178,8 +181,9 @@ test("around a ZIP code, the nearest come first, with what a patient pays before
   const rows = [...html.matchAll(/<tr>(<td>.*?)<\/tr>/g)].map(([, row]) => row.replaceAll(/<[^>]*>/g, "|"));
   assert.equal(rows.length, Math.min(10, data.length));
   for (const [i, row] of rows.entries()) {
-    const { facility, medicare_allowed, submitted_charge } = data[i];
+    const { facility, medicare_allowed, submitted_charge, distance, zip } = data[i];
     const amounts = row.match(/\$[\d,.]+/g);
+    assert.ok(row.includes(`|${milesText(distance, zip === "10001")}|`), row);
     const share = shareOf(medicare_allowed ?? 0, source.data_year);
     assert.ok(row.includes(escapeHtml(facility)), row);
     assert.deepEqual(amounts, [share, medicare_allowed ?? 0, submitted_charge ?? 0].map(money));
@@ -194,7 +198,7 @@ test("around a ZIP code, the nearest come first, with what a patient pays before
   const [far] = (await answerOf("near=79845&within=500&sort=distance&limit=1")).data;
   const distance = far.distance ?? 0;
   assert.match(textIn(none, "h1"), /^No prices for .* within 1 mile of/);
-  const said = `The nearest with a price: ${far.facility}, ${far.city}, ${far.state}, ${whole(Math.round(distance))} miles.`;
+  const said = `The nearest with a price: ${far.facility}, ${far.city}, ${far.state}, ${milesText(distance, false)} miles.`;
   assert.ok(metaOf(none, "description")?.includes(escapeHtml(said)), said);
   assert.ok(none.includes(`within=${Math.ceil(distance)}`));
   assert.equal(await sample.stop(), 0);
@@ -202,6 +206,10 @@ test("around a ZIP code, the nearest come first, with what a patient pays before
 
 const sampleVersions = versionsOf(
   imageOf(syntheticSnapshot({ dataYear: 2024, revision: 1, rows: 8000, seed: 1 })),
+);
+/** A larger sample, with the coordinates of ZIP codes and cities. */
+const placedVersions = versionsOf(
+  imageWith(syntheticSnapshot({ dataYear: 2024, revision: 1, rows: 20_000, seed: 1 }), readPlaces()),
 );
 const writtenAt = (query: string, versions = sampleVersions) =>
   write("/", new URLSearchParams(query), (path, query) =>
@@ -221,6 +229,150 @@ test("words that surely mean one procedure show it, in the place among the words
     assert.match(textIn(sentence, "h1"), new RegExp(`${plain}\\. .*Medicare typically allows`), words);
     assert.match(textIn(head, "title"), where === "" ? /, 2024 – / : / in Texas, 2024 – /);
   }
+});
+
+test("a place among words sorts the list as a chosen place does, unless another order is chosen", () => {
+  for (const [place, chosen] of [
+    ["en Miami", "near=Miami%2C+FL"],
+    ["in Houston", "near=Houston%2C+TX"],
+    ["near 60614", "near=60614"],
+    ["in Texas", "state=TX"],
+  ])
+    for (const order of ["", "&sort=pays&order=desc", "&sort=distance", "&near=10001"]) {
+      const within = "&within=500";
+      const meant = `q=${encodeURIComponent(`cirugía de cataratas ${place}`)}${order}${within}`;
+      const named = `procedure=5491&${chosen}${order.replace("&near=10001", "")}${within}`;
+      const [first, second] = [meant, named].map((query) =>
+        textIn(writtenAt(query, placedVersions).noscript, "caption"),
+      );
+      assert.match(first, /The first hospitals/);
+      assert.equal(first, second, `${place}${order}`);
+    }
+});
+
+const askPlaced: Ask = <Answers extends object[]>(...paths: { [I in keyof Answers]: string }) =>
+  paths.map((path) => {
+    try {
+      return Object(askEndpoint(placedVersions, path.slice("/api/v1".length)));
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      return new Failure(Number.parseInt(error.status, 10), error.type, error.message, {
+        param: error.param,
+      });
+    }
+  }) as { [I in keyof Answers]: Answers[I] | Failure };
+const within = (place: string) => [25, 10, 50, 100].map((miles) => `Within ${miles} miles of ${place}`);
+
+test("the field of the place suggests the city or the state that its words name", () => {
+  for (const [texts, suggested] of [
+    [["Washington DC", "washington, d.c."], within("Washington, DC")],
+    [["DC", "D.C.", "district of columbia"], ["District of Columbia"]],
+    [["New York NY", "New York City", "NYC", "new york, n.y."], within("New York, NY")],
+    [["New York"], ["New York", ...within("New York, NY")]],
+    [["Washington"], ["Washington", "Within 25 miles of Washington, DC"]],
+    [["washington state", "State of Washington"], ["Washington"]],
+    [["Houston", "Miami", "Chicago"], [/^Within 25 miles of (Houston, TX|Miami, FL|Chicago, IL)$/]],
+    [["Houston TX", "houston, texas"], within("Houston, TX")],
+    [["Los Angeles", "los angeles, california"], within("Los Angeles, CA")],
+    [["Virginia Beach"], within("Virginia Beach, VA")],
+    [["Texsa"], ["Texas"]],
+    [["60614", "Chicago, IL 60614-1234"], within("60614")],
+  ] as const)
+    for (const text of texts) {
+      const { doubt, options } = placesFor(text, null, null, askPlaced);
+      assert.equal(doubt, "", text);
+      for (const [i, one] of suggested.entries())
+        assert.match(options[i]?.title ?? "", new RegExp(one), text);
+    }
+});
+
+test("a city that several states have is a question, also in an address, and an unknown place is said", () => {
+  for (const [city, states] of [
+    ["Springfield", ["IL", "MA", "MO"]],
+    ["kansas city", ["KS", "MO"]],
+  ] as const) {
+    const { doubt, options } = placesFor(city, null, null, askPlaced);
+    assert.match(doubt, /^Several states have a place “/);
+    const { sentence } = writtenAt(`procedure=5115&near=${city}&state=TX`, placedVersions);
+    assert.match(textIn(sentence, "h1"), /” is in several states\.$/);
+    for (const state of states) {
+      const near =
+        options.find(({ more }) => more?.near?.endsWith(`, ${state}`))?.more?.near ?? assert.fail(state);
+      assert.equal(near.toLowerCase(), `${city}, ${state}`.toLowerCase());
+      const link = new URLSearchParams({ procedure: "5115", near });
+      assert.ok(sentence.includes(escapeHtml(`href="/?${link}"`).replaceAll("&#34;", '"')), near);
+    }
+  }
+  for (const [text, doubt] of [
+    ["xyzzy", /^No place “xyzzy” is known here\.$/],
+    ["00000", /^The ZIP code 00000 isn't known here\.$/],
+    ["6061", /^A ZIP code has five digits\.$/],
+  ] as const) {
+    const found = placesFor(text, null, null, askPlaced);
+    assert.match(found.doubt, doubt);
+    assert.deepEqual(found.options, []);
+    assert.match(
+      writtenAt(`procedure=5115&near=${text}`, placedVersions).sentence,
+      /“\w+” isn.{1,5}t known here/,
+    );
+  }
+});
+
+test("Maryland is named only where the place is in Maryland", () => {
+  for (const [near, isThere] of [
+    ["Baltimore, MD", true],
+    ["21201", true],
+    ["Marfa, TX", false],
+    ["xyzzy", false],
+  ] as const)
+    assert.equal(
+      writtenAt(`procedure=5115&near=${near}&within=1`, placedVersions).sentence.includes("Maryland"),
+      isThere,
+      near,
+    );
+});
+
+test("a ZIP code beside a procedure is kept in the links to what the words may mean", () => {
+  for (const words of ["27447 60614", "knee replacement 60614", "pacemaker 60614"]) {
+    const { sentence } = writtenAt(`q=${words}`, placedVersions);
+    assert.match(sentence, /ha(s|ve) prices near 60614:/, words);
+    assert.doesNotMatch(sentence, /Set aside/);
+    const links = [...sentence.matchAll(/href="\/\?(procedure=[^"]*)"/g)].map(([, link]) => link);
+    assert.ok(links.length > 0 && links.every((link) => link.endsWith("near=60614")), words);
+  }
+  for (const words of ["knee replacement 00000", "colonoscopy 45378"])
+    assert.doesNotMatch(writtenAt(`q=${words}`, placedVersions).sentence, /near (00000|45378)|near=/);
+});
+
+test("a place or a hospital where a procedure was asked for is named, and leads there", () => {
+  const list = "/healthcare/facilities?near=60614&limit=1";
+  const [{ ccn, facility }] = Object(askEndpoint(placedVersions, list)).data;
+  for (const [words, said, link] of [
+    ["Houston", "“Houston” is a place", "near=Houston%2C+TX"],
+    ["New York City", "“New York City” is a place", "near=New+York%2C+NY"],
+    ["60614", "“60614” is a place", "near=60614"],
+    ["texas", "“texas” is a place", "state=TX"],
+    ["Springfield", "“Springfield” is a place", "near=Springfield%2C+IL"],
+    [facility, "hospital", `/facilities/${ccn}`],
+    [ccn, "hospital", `/facilities/${ccn}`],
+  ]) {
+    const { sentence } = writtenAt(`q=${encodeURIComponent(words)}`, placedVersions);
+    assert.ok(textIn(sentence, "h1").includes(escapeHtml(said)), textIn(sentence, "h1"));
+    assert.ok(sentence.includes(`${link}"`), `${words}: ${sentence}`);
+    assert.doesNotMatch(sentence, /\$\d/);
+  }
+  for (const words of ["xyzzy", "00000", "qqqq hospital"])
+    assert.match(writtenAt(`q=${words}`, placedVersions).sentence, /<h1>Nothing matches/);
+});
+
+test("without JavaScript, numbers have a comma in the thousands", () => {
+  const { noscript } = write("/", new URLSearchParams("procedure=5072"), (path, query) => {
+    const answer = Object(askEndpoint(sampleVersions, `${path.slice("/api/v1".length)}?${query}`));
+    return path.endsWith("/facilities")
+      ? { ...answer, summary: { ...answer.summary, facilities: 2344 } }
+      : answer;
+  });
+  assert.match(noscript, /Show 25 more<\/a> of 2,344</);
 });
 
 test("what the data can't have is the first answer, without any price, and with a link to where it is", () => {
@@ -274,6 +426,20 @@ test("a page of an older data version links to the newest; a version that is gon
         ),
       );
   }
+});
+
+test("a year that no data has is named before the amounts, on a hospital's page too", () => {
+  const [{ ccn }] = Object(askEndpoint(sampleVersions, "/healthcare/facilities?procedure=5072&limit=1")).data;
+  for (const year of ["2019", "2019.4", "abc"])
+    for (const path of ["/", `/facilities/${ccn}`]) {
+      const { sentence } = write(path, new URLSearchParams({ procedure: "5072", year }), (path, query) =>
+        Object(askEndpoint(sampleVersions, `${path.slice("/api/v1".length)}?${query}`)),
+      );
+      const [before, after = ""] = sentence.split(`“${year}” isn`);
+      assert.match(after, /^.{1,5}t in the data .any more.\. This is the newest data version, 2024\.1\./);
+      assert.doesNotMatch(before.replace(/<h1>.*?<\/h1>/, ""), /\$\d/, path);
+      assert.match(after, /\$\d/);
+    }
 });
 
 test("what the patient pays is one amount on a hospital's page, never an average beside it", () => {

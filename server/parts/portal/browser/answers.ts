@@ -68,6 +68,10 @@ export const unlessFailed = <T extends object>(answer: T | Failure | null): T | 
 export const isAbsence = (error: unknown): error is Failure =>
   error instanceof Failure && (error.status === 404 || error.status === 400);
 
+/** Whether a data year or version is among the data; also if the data isn't known. */
+export const isServed = (name: string, datasets: readonly Dataset[] = []) =>
+  datasets.length === 0 || datasets.some((one) => [String(one.data_year), one.data_version].includes(name));
+
 /** Leaves out parameters that are null or empty. @param version a data version or a year */
 export function pathOf(
   path: string,

@@ -1,3 +1,4 @@
+import { printable } from "../../../shared/browser/format.ts";
 import {
   type Ask,
   type FacilitiesAnswer,
@@ -9,7 +10,8 @@ import {
   type Standing,
   unlessFailed,
 } from "./answers.ts";
-import { farthest } from "./choice.ts";
+import { type Doubtful, defaultMiles, farthest, type Option, radiusesInMiles } from "./choice.ts";
+import { isAlike, stateOf, states } from "./states.ts";
 import { isPriced } from "./words.ts";
 
 /** Finds places and hospitals around them, and sums up the prices there, because the API does that only for states. */
@@ -74,8 +76,20 @@ function histogramOf(charges: number[], { min_charge: min, max_charge: max }: Ch
   return { edges, counts };
 }
 
+/** Reads the place of a search. Five digits set aside are a ZIP code if there is one, unless something absent has them. */
+export function understood(found: SearchAnswer | Failure, year: string | null, ask: Ask) {
+  if (found instanceof Failure) return found;
+  const { place, ignored } = found.query;
+  const isZip = (word: string) => /^\d{5}$/.test(word) && placesNamed(word, year, ask).length > 0;
+  const near = place === null && found.absent === undefined ? ignored.find(isZip) : undefined;
+  const query = near
+    ? { place: { near }, ignored: ignored.filter((word) => word !== near) }
+    : { place: placeMeant(place, year, ask) };
+  return { ...found, query: { ...found.query, ...query } };
+}
+
 /** The API takes only a city's name that one state has. Of several cities, the one with the most hospitals is meant. */
-export function placeMeant(
+function placeMeant(
   place: SearchAnswer["query"]["place"],
   year: string | null,
   ask: Ask,
@@ -108,4 +122,127 @@ export function rankAmong(
 export function milesText(miles: number | undefined, isSameZip: boolean): string {
   if (miles === undefined) return "–";
   return miles >= 1 ? miles.toFixed(1) : isSameZip ? "same ZIP" : "under 1";
+}
+
+/** The cities that an ambiguous name of a place means, such as `Springfield, IL`, from the API's error; empty for others. */
+export function namesakesIn(unknown: Failure): string[] {
+  const [, states = "", name] =
+    / in several states: ([A-Z, ]+); .* as in (.*), [A-Z]{2}$/.exec(unknown.message) ?? [];
+  return name === undefined ? [] : states.split(", ").map((state) => `${name}, ${state}`);
+}
+
+/** Returns a ZIP code or a city as the API understands it; of a city in several states, all of them; empty if unknown. */
+export function placesNamed(text: string, year: string | null, ask: Ask): string[] {
+  const path = pathOf("/healthcare/facilities", { near: text, within: farthest, limit: 1 }, year);
+  const [found] = ask<[FacilitiesAnswer]>(path);
+  if (!(found instanceof Failure)) return [found.query.near ?? text];
+  return found.status === 404 ? [text] : namesakesIn(found);
+}
+
+/** Names of states that are also the names of cities. */
+const citiesLikeStates = ["new york", "washington"];
+
+/** Suggests states and circles around places for a text. @param priced codes of the states with prices; null if unknown */
+export function placesFor(
+  text: string,
+  year: string | null,
+  priced: ReadonlySet<string> | null,
+  ask: Ask,
+): Doubtful {
+  const [, zip] = /(?<!\d)(\d{5})(?!\d)/.exec(text) ?? [];
+  if (zip && placesNamed(zip, year, ask).length > 0)
+    return { doubt: "", options: offeredMiles.map((miles) => around(zip, miles)) };
+  if (/^\d/.test(text))
+    return {
+      doubt: zip ? `The ZIP code ${zip} isn't known here.` : "A ZIP code has five digits.",
+      options: [],
+    };
+  const words = text.toLowerCase().replace(/^state of | state$/, "");
+  const meant = stateOf(words) ?? stateOf(words.replaceAll(".", ""));
+  const optionOf = ([id, { name }]: (typeof all)[number]): Option => ({
+    ...{ id, title: name, more: { state: id } },
+    detail: priced && !priced.has(id) ? "no prices" : undefined,
+  });
+  const all = Object.entries(states).sort(([, a], [, b]) => (a.name < b.name ? -1 : 1));
+  if (text === "")
+    return { doubt: "", options: [{ id: "", title: "Whole nation", more: {} }, ...all.map(optionOf)] };
+  // A state whose code or name is the whole text comes first, such as California for "CA".
+  const begun = all
+    .filter(([code, { name }]) => code === meant || name.toLowerCase().startsWith(words))
+    .sort(([a], [b]) => Number(b === meant) - Number(a === meant));
+  const inside = all.filter((one) => !begun.includes(one) && one[1].name.toLowerCase().includes(` ${words}`));
+  const isState = begun.length > 0 && !citiesLikeStates.includes(text.toLowerCase());
+  const cities = isState ? { doubt: "", options: [] } : citiesFor(text, year, ask);
+  const isBoth = cities.options.length > 0;
+  const wholly = begun.map(optionOf).map((one) => (isBoth ? { ...one, detail: "the whole state" } : one));
+  const options = [...wholly, ...cities.options, ...inside.map(optionOf)];
+  if (options.length > 0) return { doubt: begun.length > 0 ? "" : cities.doubt, options };
+  const alike = all.filter(([, { name }]) => isAlike(name, words));
+  return {
+    doubt: alike.length > 0 ? "" : `No place “${printable(text)}” is known here.`,
+    options: alike.map(optionOf),
+  };
+}
+
+const offeredMiles = [...new Set([defaultMiles, ...radiusesInMiles])];
+
+/** @param near a ZIP code or a city @param city the city that the ZIP code stands for */
+const around = (near: string, miles: number, city: string | null = null): Option => ({
+  id: `${city ?? near} ${miles}`,
+  title: `Within ${miles} miles of ${city ?? near}`,
+  detail: city === null ? undefined : `ZIP code ${near}`,
+  more: { near, within: String(miles), city },
+});
+
+/**
+ * Suggests circles around the cities that have a name, or else a similar name. The center of a city with hospitals is
+ * the ZIP code that most of them have. The city that searches mean comes first, and then the one with the most hospitals.
+ */
+function citiesFor(text: string, year: string | null, ask: Ask): Doubtful {
+  const cityPath = (city: string) => pathOf("/healthcare/facilities", { city, limit: maxPageRows }, year);
+  const rowsIn = (city: string) => unlessFailed(ask<[FacilitiesAnswer]>(cityPath(city))[0])?.data ?? [];
+  const own = rowsIn(text);
+  // The name with its state is clear, so no further request is needed.
+  const isClear = own.length > 0 && stateOf(text.slice(-3).trim()) !== undefined;
+  const named = isClear ? [] : placesNamed(text, year, ask);
+  const alike = () => {
+    const path = pathOf("/search", { q: text, type: "facility", limit: 50 }, year);
+    const found = unlessFailed(ask<[SearchAnswer]>(path)[0])?.data ?? [];
+    const typed = text.replace(/,? [a-z]{2}$/i, "");
+    return found.find((one) => one.type === "facility" && isAlike(one.city, typed));
+  };
+  const similar = own.length + named.length === 0 ? alike() : undefined;
+  const rows = similar?.type === "facility" ? rowsIn(similar.city) : own;
+  const stateIn = (city: string) => city.slice(-2);
+  const byState = Map.groupBy(rows, ({ state }) => state);
+  const withHospitals = [...byState].sort(([, a], [, b]) => b.length - a.length).map(([state]) => state);
+  const meant = named.length > 1 ? meantOf(text, named, year, ask) : named[0];
+  const first = meant === undefined ? [] : [stateIn(meant)];
+  const inOrder = [...new Set([...first, ...withHospitals, ...named.map(stateIn)])];
+  const radiuses = inOrder.length === 1 ? offeredMiles : [defaultMiles];
+  const options = inOrder.flatMap((state) => {
+    const there = byState.get(state) ?? [];
+    const zips = [...Map.groupBy(there, ({ zip }) => zip)].sort(([, a], [, b]) => b.length - a.length);
+    const [[zip] = [null]] = zips;
+    const name = zip === null ? named.find((one) => stateIn(one) === state) : `${there[0].city}, ${state}`;
+    return name === undefined
+      ? []
+      : radiuses.map((miles) => (zip === null ? around(name, miles) : around(zip, miles, name)));
+  });
+  const isOpen = first.length + withHospitals.length === 0 && named.length > 1;
+  return { doubt: isOpen ? `Several states have a place “${named[0].slice(0, -4)}”.` : "", options };
+}
+
+/** The city among namesakes that a search for a procedure means; undefined if none is far larger than the others. */
+export function meantOf(
+  text: string,
+  named: readonly string[],
+  year: string | null,
+  ask: Ask,
+): string | undefined {
+  const path = pathOf("/search", { q: `biopsy in ${text}`, type: "procedure", limit: 1 }, year);
+  const place = unlessFailed(ask<[SearchAnswer]>(path)[0])?.query.place ?? {};
+  // Searches take Washington for the state. As a city, it is the capital.
+  const name = "near" in place ? place.near : "Washington, DC";
+  return named.find((one) => one === name);
 }

@@ -67,6 +67,8 @@ export interface Choice {
   /** CCNs of the hospitals to compare. */
   pinned: string[];
   sort: string;
+  /** Whether the address names the order. */
+  isSorted: boolean;
   order: "asc" | "desc";
   /** How many hospitals the list shows. */
   shown: number;
@@ -82,8 +84,7 @@ export function choiceOf({ searchParams }: { searchParams: URLSearchParams }): C
   const within = Number(chosen("within"));
   const city = chosen("city");
   const pinned = searchParams.getAll("with").join(",").split(",").filter(Boolean);
-  const usual = near === null ? "charge" : "distance";
-  const sort = Object.keys(sortKeys).find((one) => one === chosen("sort")) ?? usual;
+  const sort = Object.keys(sortKeys).find((one) => one === chosen("sort"));
   const asked = chosen("procedure");
   const isWords = asked !== null && words.test(asked);
   const procedure = isWords ? null : asked;
@@ -98,15 +99,50 @@ export function choiceOf({ searchParams }: { searchParams: URLSearchParams }): C
     year: chosen("year"),
     versions: chosen("versions"),
     pinned: [...new Set(pinned)].slice(0, maxPinned),
-    sort: near === null && sort === "distance" ? "charge" : sort,
+    ...sortedAt(near, sort),
     order: chosen("order") === "desc" ? "desc" : "asc",
     shown: shownOf(searchParams),
   };
 }
 
+/** Around a place the nearest come first, unless another order is chosen. */
+function sortedAt(near: string | null, sort: string | undefined): Pick<Choice, "sort" | "isSorted"> {
+  const isSorted = sort !== undefined && (near !== null || sort !== "distance");
+  return { isSorted, sort: isSorted ? sort : near === null ? "charge" : "distance" };
+}
+
+type PlaceMeant = SearchAnswer["query"]["place"];
+
+/** Chooses a place that words mean, as if the address named it. */
+export function placedAt(choice: Choice, place: PlaceMeant): Choice {
+  if (place === null) return choice;
+  const { state, near } = { state: null, near: null, ...place };
+  const sorted = sortedAt(near, choice.isSorted ? choice.sort : undefined);
+  return { ...choice, state, near, city: null, ...sorted };
+}
+
 /** Changes of parameters that choose a procedure, and the place that was beside it in the words, if any. */
-export function procedureChanges(procedure: string, place: SearchAnswer["query"]["place"] = null) {
+export function procedureChanges(procedure: string, place: PlaceMeant = null) {
   return { procedure, q: null, ...(place && { ...nowhere, ...place }) };
 }
 
 export const placeOf = ({ state, near, within }: Choice) => (near === null ? { state } : { near, within });
+
+/** A suggestion for a field. */
+export interface Option {
+  id: string;
+  title: string;
+  detail?: string | undefined;
+  group?: string | undefined;
+  figure?: string | undefined;
+  /** Changes of the address besides the choice itself, such as a place that was beside a procedure in the text. */
+  more?: Record<string, string | null>;
+  /** Words of this text are marked in the title and in the detail. */
+  mark?: string | undefined;
+}
+
+export interface Doubtful {
+  /** Why no suggestion may be what is meant. */
+  doubt: string;
+  options: Option[];
+}

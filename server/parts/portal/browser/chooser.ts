@@ -1,30 +1,13 @@
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
 import { asFailure } from "./api.ts";
+import type { Doubtful, Option } from "./choice.ts";
 import { sentenceOf } from "./form.ts";
 
 /** A text field with a list of suggestions. It follows the combobox pattern of the ARIA Authoring Practices. */
 
 /** Milliseconds without typing before suggestions are fetched. */
-const restMs = 120;
-
-export interface Option {
-  id: string;
-  title: string;
-  detail?: string | undefined;
-  group?: string | undefined;
-  figure?: string | undefined;
-  /** Changes of the address besides the choice itself, such as a place that was beside a procedure in the text. */
-  more?: Record<string, string | null>;
-  /** Words of this text are marked in the title and in the detail. */
-  mark?: string | undefined;
-}
-
-export interface Doubtful {
-  /** Why no suggestion may be what is meant. */
-  doubt: string;
-  options: Option[];
-}
+export const restMs = 120;
 
 /** Id of the suggestion that says a doubt, and searches for the text. */
 const doubtId = "";
@@ -72,7 +55,7 @@ export function Chooser(props: ChooserProps) {
         const answer = await find(text.trim());
         if (isOver) return;
         const { options: matches, doubt } = Array.isArray(answer) ? { options: answer, doubt: "" } : answer;
-        const said = { id: doubtId, title: doubt, detail: "See why, and what there is" };
+        const said = { id: doubtId, title: doubt, detail: "See more" };
         const options = doubt === "" ? matches : [said, ...matches];
         const by = entered.current?.text === text ? entered.current.key : null;
         const option = by === "Enter" ? options[0] : by === "Tab" ? exact(options, text) : undefined;

@@ -9,23 +9,23 @@ import {
   type SearchAnswer,
   unlessFailed,
 } from "./answers.ts";
-import { ask, askOrFailure } from "./api.ts";
+import { ask, askOrFailure, viewOnce } from "./api.ts";
+import { placesFor, understood } from "./around.ts";
 import {
   type Choice,
-  defaultMiles,
+  type Doubtful,
   defaultProcedure,
   maxPinned,
   nowhere,
+  type Option,
   procedureChanges,
-  radiusesInMiles,
 } from "./choice.ts";
-import { Chooser, type Doubtful, type Option } from "./chooser.ts";
+import { Chooser } from "./chooser.ts";
 import { knownOf, type View } from "./explore-data.ts";
 import { YearField, yearsOf } from "./form.ts";
 import { choose, pin } from "./location.ts";
-import { doubtOf, noMatchText } from "./nothing.ts";
+import { doubtOf, noMatchText, otherMeaning, otherText, surelyMeant } from "./nothing.ts";
 import { bodyParts, codesBy, includedIn, plainOf, titleOf } from "./procedures.ts";
-import { stateOf, states } from "./states.ts";
 import { placeTitle } from "./words.ts";
 
 /** The fields of the Explore page: procedure, place, hospitals to compare, year. */
@@ -65,8 +65,9 @@ export function Controls({ choice, view }: ControlsProps) {
       class="place"
       label="State, city or ZIP code"
       value=${placeTitle(choice) || "Whole nation"}
-      find=${(text: string) => findPlace(choice, text, priced)}
-      choose=${({ id }: Option) => choosePlace(id)}
+      find=${(text: string) => viewOnce((ask) => placesFor(text, year, priced, ask))}
+      choose=${({ more }: Option) => choose({ ...nowhere, ...more })}
+      search=${(near: string) => choose({ ...nowhere, near })}
     />
     <${Chooser}
       class="hospital"
@@ -102,108 +103,35 @@ async function findProcedure({ state, year }: Choice, text: string): Promise<Opt
     );
   const plain = codesBy(text).flatMap((code) => rows.get(code) ?? []);
   const searched = pathOf("/search", { q: text, type: "procedure", limit: 50 }, year);
-  const found = await askOrFailure<SearchAnswer>(searched);
+  const found = await viewOnce((ask) => understood(ask<[SearchAnswer]>(searched)[0], year, ask));
   const place = unlessFailed(found)?.query.place ?? null;
+  const meant = surelyMeant(found);
   const others = unlessFailed(found)?.data ?? [];
   const options = [
     ...plain.map((row) => optionOf(row, includedIn(row.code, text))),
     ...others.flatMap((one) => (one.type === "procedure" ? [optionOf(one, one.matched)] : [])),
   ];
-  const doubt =
-    doubtOf(found) ||
-    (options.length === 0 ? `Nothing matches “${printable(text)}”. ${noMatchText(text)}` : "");
+  const isAlone = options.length > 0 && doubtOf(found) === "";
+  const isUnknown = options.length === 0 && doubtOf(found) === "";
+  const other = isUnknown ? await viewOnce((ask) => otherMeaning(text, year, ask)) : null;
+  const doubt = isAlone
+    ? meant === null
+      ? `“${printable(text)}” may mean several procedures.`
+      : ""
+    : doubtOf(found) ||
+      (other && `${otherText(text, other).title}.`) ||
+      `Nothing matches “${printable(text)}”. ${noMatchText(text)}`;
   // Suggestions are ordered by relevance, so they aren't grouped by part of the body.
   const unique = new Map(options.reverse().map((option) => [option.id, option]));
   const suggested = [...unique.values()].reverse().map((option) => ({
     ...option,
     group: undefined,
     // With a doubt, an amount would look like the answer.
-    figure: doubt === "" ? option.figure : undefined,
-    more: procedureChanges(option.id, place),
+    figure: isAlone ? option.figure : undefined,
+    // Enter and a link with these words lead to the same.
+    more: option.id === meant ? { procedure: null, q: text } : procedureChanges(option.id, place),
   }));
-  return { doubt, options: suggested };
-}
-
-async function findPlace(choice: Choice, text: string, priced: Set<string> | null): Promise<Option[]> {
-  // Finds a ZIP code anywhere in the text, such as after a city and a state. The four digits of ZIP+4 are ignored.
-  const [, zip] = /(?<!\d)(\d{5})(?!\d)/.exec(text) ?? [];
-  if (zip) return offeredMiles.map((miles) => around(zip, miles));
-  if (/^\d/.test(text)) throw new Error("A ZIP code has five digits.");
-  const words = text.toLowerCase();
-  const meant = stateOf(text);
-  const isMeant = ([code]: [string, unknown]) => code === meant;
-  const found = Object.entries(states)
-    .filter((state) => isMeant(state) || ` ${state[1].name.toLowerCase()}`.includes(` ${words}`))
-    // A state whose code or name is the whole text comes first, such as California for "CA".
-    .sort((a, b) => Number(isMeant(b)) - Number(isMeant(a)) || d3.ascending(a[1].name, b[1].name))
-    .map(([id, { name }]) => ({
-      id,
-      title: name,
-      detail: priced && !priced.has(id) ? "no prices" : undefined,
-    }));
-  if (text === "") return [{ id: "", title: "Whole nation" }, ...found];
-  const mayBeCity = found.length === 0 || citiesLikeStates.includes(words);
-  const cities = mayBeCity ? await findCities(choice, text) : [];
-  if (found.length + cities.length > 0) return [...found, ...cities];
-  const alike = Object.entries(states).filter(([, { name }]) => isAlike(name, text));
-  if (alike.length > 0) return alike.map(([id, { name }]) => ({ id, title: name }));
-  throw new Error(
-    `The data has no hospital in a city “${printable(text)}”. A ZIP code of five digits finds the hospitals around any place. Maryland's hospitals are never in the data.`,
-  );
-}
-
-/** Whether `typed` may be a mistyped `name`: the first letter is the same, and only a few letters differ. */
-function isAlike(name: string, typed: string): boolean {
-  const [rest, letters] = [name, typed].map((text) => [...text.toLowerCase().replace(/,? [a-z]{2}$/, "")]);
-  const extra = letters.filter((letter) => {
-    const at = rest.indexOf(letter);
-    if (at >= 0) rest.splice(at, 1);
-    return at < 0;
-  });
-  const isNear = Math.max(extra.length, rest.length) <= 2 && rest.length + extra.length < letters.length / 2;
-  return isNear && name[0].toLowerCase() === letters[0];
-}
-
-const citiesLikeStates = ["new york", "washington"];
-
-const offeredMiles = [...new Set([defaultMiles, ...radiusesInMiles])];
-
-const around = (zip: string, miles: number, city?: string): Option => ({
-  id: [zip, miles, city].filter(Boolean).join(" "),
-  title: `Within ${miles} miles of ${city ?? zip}`,
-  detail: city && `ZIP code ${zip}`,
-});
-
-/**
- * Offers circles around the cities that have this name, or else a similar name. A circle's center is the ZIP code that
- * most of the city's hospitals have.
- */
-async function findCities({ year }: Choice, name: string): Promise<Option[]> {
-  const hospitalsIn = async (city: string) => {
-    const path = pathOf("/healthcare/facilities", { city, limit: 100 }, year);
-    return unlessFailed(await askOrFailure<FacilitiesAnswer>(path))?.data ?? [];
-  };
-  let rows = await hospitalsIn(name);
-  if (rows.length === 0) {
-    const similar = await facilitiesBy(name, year);
-    const meant = similar.find(({ city }) => isAlike(city, name));
-    if (meant) rows = await hospitalsIn(meant.city);
-  }
-  const byCity = [...Map.groupBy(rows, ({ city, state }) => `${city}, ${state}`)];
-  // The city with the most hospitals comes first: Columbus usually means Columbus, Ohio.
-  const cities = d3.sort(byCity, ([, { length }]) => -length);
-  const radiuses = cities.length === 1 ? offeredMiles : [defaultMiles];
-  return cities.flatMap(([city, rows]) => {
-    const byZip = Map.groupBy(rows, ({ zip }) => zip);
-    const [zip] = d3.greatest(byZip, ([, { length }]) => length) ?? [];
-    return !zip ? [] : radiuses.map((miles) => around(zip, miles, city));
-  });
-}
-
-function choosePlace(id: string): void {
-  const [near, within, ...city] = id.split(" ");
-  if (within === undefined) choose({ ...nowhere, state: id || null });
-  else choose({ ...nowhere, near, within, city: city.join(" ") || null });
+  return { doubt, options: d3.sort(suggested, ({ id }) => Number(id !== meant)) };
 }
 
 /** Offers hospitals with a price, and then hospitals without. @param home the state that comes first in both groups */

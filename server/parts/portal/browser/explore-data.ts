@@ -7,6 +7,7 @@ import {
   type FacilityAnswer,
   type FacilityTrendsAnswer,
   Failure,
+  isServed,
   type Priced,
   type ProcedureAnswer,
   type ProceduresAnswer,
@@ -15,9 +16,9 @@ import {
   type TrendsAnswer,
   unlessFailed,
 } from "./answers.ts";
-import { aroundScope, maxPageRows, nearestOf, noPrice, placeMeant, rankAmong, type Scope } from "./around.ts";
-import { type Choice, comparing, defaultProcedure, placeOf, sortKeys } from "./choice.ts";
-import { surelyMeant } from "./nothing.ts";
+import { aroundScope, maxPageRows, nearestOf, noPrice, rankAmong, type Scope, understood } from "./around.ts";
+import { type Choice, comparing, defaultProcedure, placedAt, placeOf, sortKeys } from "./choice.ts";
+import { type OtherMeaning, otherMeaning, surelyMeant } from "./nothing.ts";
 import { entryOf, isPriced, type Standings } from "./words.ts";
 
 /** Makes the view of the Explore page from the API's answers. The server makes the same view for its words. */
@@ -51,6 +52,8 @@ export interface View {
   choice: Choice;
   /** What the words may mean; null if a procedure is shown. */
   search: SearchAnswer | Failure | null;
+  /** What words that mean no procedure mean instead. */
+  other: OtherMeaning | null;
   code: string;
   paths: Record<"scope" | "nation" | "list" | "trends" | "export", string>;
   /** A failure if no hospital in the chosen place has a price. */
@@ -97,11 +100,8 @@ export function viewOf(choice: Choice, ask: Ask): View {
   const { year, versions } = choice;
   if (year === null && versions === null) return servedView(choice, ask);
   const datasets = unlessFailed(ask<[DatasetsAnswer]>(pathOf("/datasets"))[0])?.data;
-  const isServed = (name: string) =>
-    datasets === undefined ||
-    datasets.some((one) => [String(one.data_year), one.data_version].includes(name));
-  const isLasting = versions?.split(",").every(isServed) ?? true;
-  const gone = year === null || isServed(year) ? null : year;
+  const isLasting = versions?.split(",").every((one) => isServed(one, datasets)) ?? true;
+  const gone = year === null || isServed(year, datasets) ? null : year;
   const served = {
     year: gone === null ? year : null,
     versions: isLasting && gone === null ? versions : null,
@@ -145,7 +145,7 @@ function servedView(choice: Choice, ask: Ask): View {
   const list = few ? sortedList(few, choice) : hasPrices ? listAt(paths.list, choice.shown, ask) : emptyList;
   const unpriced = scope instanceof Failure && scope.status === 404;
   return {
-    ...{ choice, gone: null, search: null, code, paths, scope, nation, list, trends, datasets },
+    ...{ choice, gone: null, search: null, other: null, code, paths, scope, nation, list, trends, datasets },
     few: fewOf(few ?? (list.isAll ? byCharge(list.data) : null)),
     pinned: pinnedOf(choice, code, few, ask),
     unpriced: !unpriced
@@ -165,18 +165,20 @@ function servedView(choice: Choice, ask: Ask): View {
 function searchedView(choice: Choice, words: string, ask: Ask): View {
   const searched = pathOf("/search", { q: words, type: "procedure", limit: mostMatches }, choice.year);
   const [found, versions] = ask<[SearchAnswer, DatasetsAnswer]>(searched, pathOf("/datasets"));
-  const place = placeMeant(unlessFailed(found)?.query.place ?? null, choice.year, ask);
-  const search = found instanceof Failure ? found : { ...found, query: { ...found.query, place } };
-  const meant = search instanceof Failure ? null : surelyMeant(search);
-  if (meant !== null) {
-    const there = place && { state: null, near: null, city: null, ...place };
-    return servedView({ ...choice, words: null, procedure: meant, ...there }, ask);
+  const search = understood(found, choice.year, ask);
+  const meant = surelyMeant(search);
+  if (meant !== null && !(search instanceof Failure)) {
+    return servedView(placedAt({ ...choice, words: null, procedure: meant }, search.query.place), ask);
   }
   return {
     ...{
       choice,
       gone: null,
       search,
+      other:
+        search instanceof Failure && search.absent.length === 0
+          ? otherMeaning(words, choice.year, ask)
+          : null,
       code: "",
       paths: pathsOf("", choice),
       datasets: unlessFailed(versions)?.data ?? [],

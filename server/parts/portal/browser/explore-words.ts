@@ -1,12 +1,13 @@
-import { money, printable } from "../../../shared/browser/format.ts";
-import { unlessFailed } from "./answers.ts";
+import { money } from "../../../shared/browser/format.ts";
+import { Failure, unlessFailed } from "./answers.ts";
 import { knownOf, type View } from "./explore-data.ts";
-import { type Nothing, nothingText, searchText } from "./nothing.ts";
+import { type Nothing, nothingText, otherText, searchText } from "./nothing.ts";
 import {
   comparison,
   isPriced,
   mainClause,
   noHospital,
+  notInData,
   ownClause,
   pricesTitle,
   type Word,
@@ -42,7 +43,7 @@ export const wordsOf = (view: View): ExploreWords => ({ ...pricesOf(view), versi
 function versionOf(view: View): ExploreWords["version"] {
   const shown = knownOf(view)?.source.data_version;
   if (shown === undefined) return null;
-  const gone = view.gone === null ? "" : `“${printable(view.gone)}” isn't in the data (any more). `;
+  const gone = view.gone === null ? "" : `${notInData(view.gone)} `;
   const newest = view.datasets.find(({ status }) => status === "current")?.data_version;
   if (newest !== undefined && newest !== shown)
     return { text: `${gone}This is data version ${shown}.`, link: `See the newest, ${newest}` };
@@ -88,13 +89,14 @@ function yearBefore({ choice, trends, scope }: View): string {
 }
 
 function nothingOf(view: View): Nothing {
-  const { choice, search, code, unpriced, scope, nation, nearest, datasets } = view;
+  const { choice, search, other, code, unpriced, scope, nation, nearest, datasets } = view;
+  if (other !== null) return otherText(choice.words ?? "", other);
   if (search !== null) return searchText(choice.words ?? "", search);
   const known = unlessFailed(nation);
   return nothingText({
     ...{ choice, code, unpriced, nearest, datasets },
     official: (unpriced ?? known)?.procedure?.name,
-    isZipKnown: !("param" in scope && scope.param === "near"),
+    unknownPlace: scope instanceof Failure && scope.param === "near" ? scope : null,
     version: known?.source.data_version,
   });
 }

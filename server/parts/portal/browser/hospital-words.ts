@@ -8,13 +8,14 @@ import {
   type FacilityRow,
   type FacilityTrendsAnswer,
   Failure,
+  isServed,
   pathOf,
   type TrendsAnswer,
   unlessFailed,
 } from "./answers.ts";
 import { nameOf, plainOf } from "./procedures.ts";
 import { stateInSentence } from "./states.ts";
-import { standingText, whatIsPaid, whatYouPay } from "./words.ts";
+import { notInData, standingText, whatIsPaid, whatYouPay } from "./words.ts";
 
 /** Makes the view of a hospital's page from the API's answers, and puts it into words. The server does the same. */
 
@@ -22,6 +23,8 @@ export const nearMiles = 25;
 export const nearShown = 8;
 
 export interface HospitalView {
+  /** The data year or version in the address that no data has, so that the newest is shown; null if none. */
+  gone: string | null;
   answer: FacilityAnswer;
   /** Code of the chosen procedure, whose charge comes first; null if none is chosen. */
   code: string | null;
@@ -47,7 +50,12 @@ export function hospitalViewOf(
     pathOf(segment, {}, year),
     pathOf("/datasets"),
   );
-  if (answer instanceof Failure) return answer;
+  const datasets = unlessFailed(versions)?.data ?? [];
+  if (answer instanceof Failure) {
+    const isGone = year !== null && !isServed(year, datasets);
+    const newest = isGone ? hospitalViewOf(ccn, null, code, ask) : answer;
+    return newest instanceof Failure ? answer : { ...newest, gone: year };
+  }
   const most = answer.data.toSorted((a, b) => (b.services ?? 0) - (a.services ?? 0)).at(0);
   const procedure = answer.data.find((row) => row.code === code) ?? most;
   const around = {
@@ -69,7 +77,7 @@ export function hospitalViewOf(
   const [own = null] = ask<FacilityTrendsAnswer[]>(...trendPaths.slice(0, 1));
   const [trends = null] = ask<TrendsAnswer[]>(...trendPaths.slice(1));
   return {
-    ...{ answer, code, procedure, datasets: unlessFailed(versions)?.data ?? [] },
+    ...{ gone: null, answer, code, procedure, datasets },
     ...{ own: unlessFailed(own), trends: unlessFailed(trends), near: unlessFailed(near) },
     nearDoing: unlessFailed(nearDoing),
   };
@@ -123,6 +131,10 @@ function medianOf(numbers: number[]): number {
   const half = (sorted.length - 1) / 2;
   return (sorted[Math.floor(half)] + sorted[Math.ceil(half)]) / 2;
 }
+
+/** Says that the year in the address isn't shown; empty if it is. */
+export const goneText = ({ gone, answer }: HospitalView): string =>
+  gone === null ? "" : `${notInData(gone)} This is the newest data version, ${answer.source.data_version}.`;
 
 export const addressText = ({ facility }: FacilityAnswer): string =>
   `${[facility.street, facility.city, `${facility.state} ${facility.zip ?? ""}`.trim()].filter(Boolean).join(", ")} · CCN ${facility.ccn}`;

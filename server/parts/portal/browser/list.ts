@@ -96,11 +96,13 @@ export function List({ label, columns, rows, sorted, x }: ListProps) {
   </div>`;
 }
 
-/** Sorts names and distances in ascending order at a first click, other columns in descending order. */
+/** Columns that a first click sorts in descending order. A patient looks for the lowest amount. */
+const highestFirst = ["markup", "services", "nation", "state"];
+
 function Head({ column: { kind, title, sort, hint }, sorted }: { column: Column; sorted: Sorted }) {
   const isSorted = sorted.sort === sort;
   const isAscending = isSorted && sorted.order === "asc";
-  const first = ["name", "distance"].includes(sort) ? null : "desc";
+  const first = highestFirst.includes(sort) ? "desc" : null;
   const order = isSorted ? (isAscending ? "desc" : null) : first;
   const direction = isAscending ? "ascending" : "descending";
   return html`<th role="columnheader" scope="col" class=${kind} title=${hint} aria-sort=${isSorted ? direction : undefined}>

@@ -2,15 +2,19 @@ import { isFirstMeant } from "../../../../engine/search/sure.ts";
 import { printable, whole } from "../../../shared/browser/format.ts";
 import {
   type Absent,
+  type Ask,
   type Dataset,
   type FacilitiesAnswer,
   Failure,
   type Priced,
+  pathOf,
   type SearchAnswer,
+  unlessFailed,
 } from "./answers.ts";
+import { meantOf, milesText, namesakesIn, placesNamed } from "./around.ts";
 import { type Choice, nowhere, procedureChanges } from "./choice.ts";
 import { plainOf, titleOf } from "./procedures.ts";
-import { isMarylandZip, stateInSentence, states, whyMaryland, whyMissing } from "./states.ts";
+import { isInMaryland, stateInSentence, stateOf, states, whyMaryland, whyMissing } from "./states.ts";
 import { placeText } from "./words.ts";
 
 /** Explains why no prices are shown, and links to pages with prices. The server runs this module too. */
@@ -24,7 +28,8 @@ interface Absence {
   unpriced: Pick<FacilitiesAnswer, "summary" | "data"> | null;
   /** The nearest hospital with a price, if none in the chosen circle has one. */
   nearest: Priced | null;
-  isZipKnown: boolean;
+  /** The failure of a place that isn't known, or that several states have; null for a known place or none. */
+  unknownPlace: Failure | null;
   /** The data version of the nation's prices; undefined if the nation has no price. */
   version: string | undefined;
   datasets: readonly Dataset[];
@@ -46,6 +51,57 @@ export interface Nothing {
 export interface Way {
   text: string;
   changes: Record<string, string | null> | null;
+  /** CCN of the hospital whose page is linked to instead. */
+  hospital?: string;
+}
+
+/** A place, or else hospitals, that words name where a procedure was asked for. */
+export interface OtherMeaning {
+  places: NonNullable<SearchAnswer["query"]["place"]>[];
+  hospitals: Extract<SearchAnswer["data"][number], { type: "facility" }>[];
+}
+
+/** Maximum number of hospitals that words for a procedure may name. */
+const mostHospitals = 5;
+
+/** Finds what words mean that mean no procedure; null if nothing. */
+export function otherMeaning(words: string, year: string | null, ask: Ask): OtherMeaning | null {
+  const state = stateOf(words);
+  const named = placesNamed(words, year, ask);
+  const city = named.length > 1 ? meantOf(words, named, year, ask) : undefined;
+  const cities = (city === undefined ? named : [city]).map((near) => ({ near }));
+  const places = [...(state === undefined ? [] : [{ state }]), ...cities];
+  if (places.length > 0) return { places, hospitals: [] };
+  const path = pathOf("/search", { q: words, type: "facility", limit: mostHospitals }, year);
+  const found = unlessFailed(ask<[SearchAnswer]>(path)[0]);
+  const all = found?.data.flatMap((one) => (one.type === "facility" ? [one] : [])) ?? [];
+  const hospitals = found && isFirstMeant(found.data.map(({ score }) => score)) ? all.slice(0, 1) : all;
+  return hospitals.length === 0 || doubtOf(found ?? new Failure(404, "", "")) !== ""
+    ? null
+    : { places, hospitals };
+}
+
+/** Says that words for a procedure name a place or hospitals, and leads there. */
+export function otherText(words: string, { places, hospitals }: OtherMeaning): Nothing {
+  const said = `“${printable(words)}”`;
+  const here = { q: null, procedure: null, ...nowhere };
+  const ways = places.map((place) => ({
+    text: `See prices ${"near" in place ? `near ${place.near}` : `in ${stateInSentence(place.state)}`}, and choose a procedure there`,
+    changes: { ...here, ...place },
+  }));
+  const matches = hospitals.map(({ ccn, facility, city, state }) => ({
+    ...{ text: facility, detail: `${city}, ${state}`, changes: null, hospital: ccn },
+  }));
+  if (places.length > 0) return { title: `${said} is a place`, why: "A procedure is needed, too.", ways };
+  const isOne = hospitals.length === 1;
+  return {
+    title: isOne ? `${said} is a hospital` : `${said} may mean one of these hospitals`,
+    why: isOne
+      ? "Its page has what it charges for each procedure."
+      : "A hospital's page has what it charges for each procedure.",
+    matches,
+    ways: [],
+  };
 }
 
 /** Text of the link to Medicare's prices. @param see its URL */
@@ -67,7 +123,8 @@ const asideText = (ignored: readonly string[]) =>
   `Nothing matches all words. Set aside: ${ignored.map(printable).join(", ")}.`;
 
 /** The code of the one procedure that words mean; null if there is any doubt. */
-export function surelyMeant(search: SearchAnswer): string | null {
+export function surelyMeant(search: SearchAnswer | Failure): string | null {
+  if (search instanceof Failure) return null;
   const [first] = search.data;
   const isSure = isFirstMeant(search.data.map(({ score }) => score)) && doubtOf(search) === "";
   return isSure && first.type === "procedure" ? first.code : null;
@@ -89,7 +146,12 @@ export function searchText(words: string, search: SearchAnswer | Failure): Nothi
         ]
       : [],
   );
-  const where = place === null ? "" : ` in ${"near" in place ? place.near : stateInSentence(place.state)}`;
+  const where =
+    place === null
+      ? ""
+      : "state" in place
+        ? ` in ${stateInSentence(place.state)}`
+        : ` ${/^\d/.test(place.near) ? "near" : "in"} ${place.near}`;
   const ignored =
     search instanceof Failure || search.query.ignored.length === 0 ? "" : asideText(search.query.ignored);
   const offer =
@@ -121,7 +183,7 @@ export const noMatchText = (words: string) =>
     : "This data has operations and larger procedures without a hospital stay. Scans, tests, visits, drugs and hospital stays aren't in it.";
 
 export function nothingText(absence: Absence): Nothing {
-  const { choice, code, official, unpriced, nearest, isZipKnown, version, datasets } = absence;
+  const { choice, code, official, unpriced, nearest, unknownPlace, version, datasets } = absence;
   const { state, near } = choice;
   const name = plainOf(code)?.name ?? official;
   const isState = state === null || state in states;
@@ -132,24 +194,33 @@ export function nothingText(absence: Absence): Nothing {
     state === "MD"
       ? { state, reason: "" }
       : dataset?.coverage.missing_states.find((each) => each.state === state);
-  const isUnknown = near !== null && !isZipKnown;
+  const isUnknown = near !== null && unknownPlace !== null;
+  const namesakes = unknownPlace === null ? [] : namesakesIn(unknownPlace);
   const miles = nearest?.distance ?? null;
   const why = () => {
     if (!isState) return `There is no state “${printable(state)}”.`;
     if (isUnknown)
-      return /^\d/.test(near)
-        ? `The ZIP code “${printable(near)}” isn't known here.`
-        : `The place “${printable(near)}” isn't known here, or several states have it: write the state, too, as in Columbus, OH.`;
+      return namesakes.length > 0
+        ? "Choose one:"
+        : /^\d/.test(near)
+          ? `The ZIP code “${printable(near)}” isn't known here.`
+          : `The place “${printable(near)}” isn't known here: write a city with its state, as in Columbus, OH, or a ZIP code.`;
     if (unpriced) return unpricedText(unpriced, where);
     if (name === undefined) return `The data has no procedure group “${printable(code)}”.`;
     const none = `No hospital ${where || "in the data"} has a price for it.`;
-    if (near !== null && isMarylandZip(near)) return `${none} ${whyMaryland}.`;
+    if (near !== null && isInMaryland(near)) return `${none} ${whyMaryland}.`;
     return missing ? `${whyMissing(missing)}.` : none;
   };
   return {
-    title: name && isState && !isUnknown ? `No prices for ${name} ${where}`.trim() : "Nothing was found",
+    title:
+      name && isState && !isUnknown
+        ? `No prices for ${name} ${where}`.trim()
+        : near !== null && namesakes.length > 0
+          ? `“${printable(near)}” is in several states`
+          : "Nothing was found",
     why: [why(), nearest && miles !== null && nearestText(nearest, miles)].filter(Boolean).join(" "),
     ways: [
+      ...namesakes.map((near) => ({ text: near, changes: { ...nowhere, near } })),
       ...(miles === null
         ? []
         : [{ text: "See what it charges", changes: { within: String(Math.ceil(miles)) } }]),
@@ -161,7 +232,7 @@ export function nothingText(absence: Absence): Nothing {
 }
 
 const nearestText = ({ facility, city, state }: Priced, miles: number) =>
-  `The nearest with a price: ${facility}, ${city}, ${state}, ${whole(Math.round(miles))} miles.`;
+  `The nearest with a price: ${facility}, ${city}, ${state}, ${milesText(miles, false)} miles.`;
 
 function unpricedText({ summary, data }: Pick<FacilitiesAnswer, "summary" | "data">, where: string): string {
   const { facilities } = summary;

@@ -21,14 +21,14 @@ export function Sentence({ words, view }: { words: ExploreWords; view: View }) {
   const caveat = knownOf(view)?.source.caveat ?? view.datasets[0]?.caveat;
   const newest =
     version?.link && html`<a href=${withParameters({ year: null, versions: null })}>${version.link}</a>`;
-  return html`<${Prices} words=${words} code=${view.code} band=${html`<${WarningBand} caveat=${caveat} />`} />
-    ${version && html`<p class="under">${version.text} ${newest}</p>`}`;
+  const band = html`<${WarningBand} caveat=${caveat} />${version && html`<p class="under">${version.text} ${newest}</p>`}`;
+  return html`<${Prices} words=${words} code=${view.code} band=${band} />`;
 }
 
 interface PricesProps {
   words: ExploreWords;
   code: string;
-  /** The warning, which stands below the heading. */
+  /** The warning and the data version, which stand below the heading. */
   band: ComponentChild;
 }
 
@@ -42,7 +42,7 @@ function Prices({ words: { found, nothing }, code, band }: PricesProps) {
     return html`<h1>${title}.</h1>${band}
       <p class="under">${why} ${see && html`<a href=${see}>${seeTitle(see)}</a>`} ${links.map((link, i) => html`${(i > 0 || see) && " · "}${link}`)}</p>
       ${before && html`<p class="under">${before}</p>`}
-      ${matches.map(({ text, detail, changes }) => html`<p class="under"><a href=${withParameters(changes ?? {})}>${text}</a> <small class="quiet">${detail}</small></p>`)}`;
+      ${matches.map(({ text, detail, changes, hospital }) => html`<p class="under"><a href=${hospital ? inYear(`/facilities/${hospital}`) : withParameters(changes ?? {})}>${text}</a> <small class="quiet">${detail}</small></p>`)}`;
   }
   const { main, share, own, paid, comparison } = found;
   return html`<h1>${main.map(shown)}</h1>${band}<p class="under small">${share}</p>

@@ -1,11 +1,23 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import * as d3 from "../../../shared/browser/d3.ts";
-import { change, counted, money, whole } from "../../../shared/browser/format.ts";
+import { change, counted, money, printable, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
-import type { Dataset, FacilityAnswer, FacilityRow, Standing } from "./answers.ts";
+import {
+  type Dataset,
+  type FacilityAnswer,
+  type FacilityRow,
+  Failure,
+  isAbsence,
+  pathOf,
+  type SearchAnswer,
+  type Standing,
+  unlessFailed,
+} from "./answers.ts";
+import { asFailure, askOrFailure } from "./api.ts";
 import { Card, type FigureColumn, type Figures, figuresOf, sourceOf } from "./card.ts";
 import { firstShown } from "./choice.ts";
-import { Field, More } from "./form.ts";
+import { restMs } from "./chooser.ts";
+import { Field, More, sentenceOf } from "./form.ts";
 import {
   allowedColumn,
   type Column,
@@ -20,8 +32,9 @@ import {
   TableDrawing,
 } from "./list.ts";
 import { inYear } from "./location.ts";
+import { doubtOf, noMatchText } from "./nothing.ts";
 import { dollarScale } from "./picture.ts";
-import { plainOf, titleOf } from "./procedures.ts";
+import { nameOf, plainOf, titleOf } from "./procedures.ts";
 import { stateName } from "./states.ts";
 import { isFew, orderText, paysTitle, shareOf, standingText } from "./words.ts";
 
@@ -67,13 +80,17 @@ export function Standings({ answer, datasets, sorted, chosen, shown, note }: Sta
   const ascending = d3.sort(data, keys[sorted.sort]);
   const inOrder = sorted.order === "asc" ? ascending : ascending.reverse();
   const asked = words.toLowerCase().split(/\s+/);
+  // Words that no title has, such as a HCPCS code, are searched for.
+  const searched = useSearch(words.trim(), source.data_version);
+  const meant = unlessFailed(searched)?.data.flatMap((one) => (one.type === "procedure" ? [one.code] : []));
   const isAsked = (row: FacilityRow) => {
     const text = `${row.code} ${titleOf(row)} ${row.name}`.toLowerCase();
-    return asked.every((word) => text.includes(word));
+    return asked.every((word) => text.includes(word)) || meant?.includes(row.code);
   };
   const found = d3.sort(inOrder, ({ code }) => Number(code !== chosen)).filter(isAsked);
   const rows = found.slice(0, shown);
   const all = counted(found.length, "procedure", "procedures");
+  const said = found.length === 0 ? searchedText(words.trim(), searched) : searched && doubtOf(searched);
   const x = dollarScale(
     data.flatMap((row) => [row.submitted_charge, row.medicare_allowed, row.national.median_charge]),
     0,
@@ -134,11 +151,38 @@ export function Standings({ answer, datasets, sorted, chosen, shown, note }: Sta
     source=${sourceOf([source.data_version], datasets)}
   >
     ${data.length > firstShown && html`<${Field} label="Find a procedure" value=${words} set=${setWords} type="search" />`}
-    ${found.length === 0 && html`<p class="quiet" role="status">It has no price for a procedure with these words.</p>`}
+    ${said && html`<p class="quiet" role="status">${said}</p>`}
     <${List} label="Procedures" columns=${columns} rows=${rows.map(rowOf)} sorted=${sorted} x=${x} />
     ${found.length > 0 && html`<${More} shown=${shown} listed=${rows.length} count=${found.length} />`}
     <p class="about narrow-only">${line} ${note}</p>
   <//>`;
+}
+
+/** Searches for a procedure once typing has stopped. Returns null before the answer. @param words empty for no search */
+function useSearch(words: string, version: string): SearchAnswer | Failure | null {
+  const [found, setFound] = useState<{ of: string; answer: SearchAnswer | Failure } | null>(null);
+  useEffect(() => {
+    if (words === "") return;
+    const path = pathOf("/search", { q: words, type: "procedure", limit: 50 }, version);
+    const answer = () => askOrFailure<SearchAnswer>(path).catch(asFailure);
+    const timer = setTimeout(() => answer().then((answer) => setFound({ of: words, answer })), restMs);
+    return () => clearTimeout(timer);
+  }, [words, version]);
+  return found?.of === words ? found.answer : null;
+}
+
+/** Says why no row is left: what the words mean has no price here, or they weren't understood. */
+function searchedText(words: string, found: SearchAnswer | Failure | null): string {
+  if (found === null) return "Searching…";
+  if (found instanceof Failure)
+    return isAbsence(found)
+      ? doubtOf(found) || `Nothing matches “${printable(words)}”. ${noMatchText(words)}`
+      : sentenceOf(found);
+  const [first, ...others] = found.data;
+  const none = `It has no price for ${first.type === "procedure" ? nameOf(first) : words}`;
+  return [doubtOf(found), `${none}${others.length > 0 ? ", or what else the words may mean" : ""}.`].join(
+    " ",
+  );
 }
 
 function Beside({ charged, standing, where }: { charged: number; standing: Standing; where: string }) {

@@ -1,4 +1,4 @@
-/** Names of the states and their FIPS codes, which the map uses. */
+/** Names of the states and their FIPS codes, which the map uses, and mistyped names of places. */
 
 export const states: Readonly<Record<string, { name: string; fips: string }>> = Object.fromEntries(
   `AL 01 Alabama,AK 02 Alaska,AZ 04 Arizona,AR 05 Arkansas,CA 06 California,CO 08 Colorado,CT 09 Connecticut,
@@ -26,7 +26,8 @@ export const stateInSentence = (code: string) => `${withArticle.has(code) ? "the
 
 export const whyMaryland =
   "Maryland sets its own hospital prices, so Medicare's file leaves its hospitals out";
-export const isMarylandZip = (zip: string) => /^(20[6-9]|21)\d{2,3}$/.test(zip);
+/** @param near a ZIP code, or a city with its state */
+export const isInMaryland = (near: string) => /^(20[6-9]|21)\d{2,3}$|, MD$/.test(near);
 
 /** The reason why a state has no prices, in simpler words than the API's. */
 export const whyMissing = ({ state, reason }: { state: string; reason: string }): string =>
@@ -35,3 +36,15 @@ export const whyMissing = ({ state, reason }: { state: string; reason: string })
     : reason.includes("OPPS")
       ? "Medicare pays hospitals there in another way, so its file leaves them out"
       : "The data has no hospital there";
+
+/** Whether `typed` may be a mistyped `name`: the first letter is the same, and only a few letters differ. */
+export function isAlike(name: string, typed: string): boolean {
+  const [rest, letters] = [name, typed].map((text) => [...text.toLowerCase()]);
+  const extra = letters.filter((letter) => {
+    const at = rest.indexOf(letter);
+    if (at >= 0) rest.splice(at, 1);
+    return at < 0;
+  });
+  const isNear = Math.max(extra.length, rest.length) <= 2 && rest.length + extra.length < letters.length / 2;
+  return isNear && name[0].toLowerCase() === letters[0];
+}

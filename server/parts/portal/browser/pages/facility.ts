@@ -9,6 +9,7 @@ import { shownOf } from "../choice.ts";
 import { YearField } from "../form.ts";
 import {
   addressText,
+  goneText,
   type HospitalView,
   hospitalText,
   hospitalViewOf,
@@ -65,11 +66,13 @@ function Shown({ view, sorted, shown }: ShownProps) {
   const { answer, code, near, datasets } = view;
   const { facility, data, source } = answer;
   const { own, share, further } = hospitalText(answer, code);
+  const gone = goneText(view);
   return html`<div class="sentence hospital-head">
       <div>
         <h1>${facility.facility}</h1>
         <p class="under quiet">${addressText(answer)}</p>
         <${WarningBand} caveat=${source.caveat} />
+        ${gone && html`<p class="under">${gone}</p>`}
         <p class="under">${own}</p>
         <p class="under small">${share}</p>
         <p class="under further">${further}</p>
