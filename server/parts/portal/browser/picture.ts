@@ -38,7 +38,7 @@ export function placedTicks(scale: Scale, width: number) {
   const stepsOf = (digits: readonly number[]) =>
     decades.flatMap((decade) => digits.map((digit) => digit * 10 ** decade));
   const sets = [
-    ...[[1, 2, 5], [1, 3], [1]].map(stepsOf),
+    ...[[1, 2, 5], [1, 5], [1]].map(stepsOf),
     ...[6, 4, 3].map((count) => d3.ticks(low, high, count)),
     // The ends always have room.
     [low, high],
