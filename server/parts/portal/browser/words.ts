@@ -163,7 +163,7 @@ export function whatIsPaid(year: number, allowed?: number, isMedian = false): st
   const share = allowed === undefined ? 0 : shareOf(allowed, year);
   const amount = share === stayDeductibles[year] ? `${money(share)}, ${theMost}` : `about ${money(share)}`;
   const own = share === 0 ? "" : ` Your share of that is ${isMedian ? "typically " : ""}${amount}.`;
-  return `With Medicare nobody pays the charge: the hospital gets what Medicare allows.${own} If a visit has several procedures, you pay a share of each. Without insurance the bill may be the charge.`;
+  return `With Medicare nobody pays the charge: the hospital gets what Medicare allows.${own} If a visit has several procedures, you pay a share of each.`;
 }
 
 /** Says that the patient pays the same at all hospitals; empty if not. */
