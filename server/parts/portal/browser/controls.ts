@@ -116,7 +116,7 @@ async function findProcedure({ state, year }: Choice, text: string): Promise<Opt
   const other = isUnknown ? await viewOnce((ask) => otherMeaning(text, year, ask)) : null;
   const doubt = isAlone
     ? meant === null
-      ? `“${printable(text)}” may mean several procedures.`
+      ? `“${printable(text)}” may mean ${options.length === 1 ? "one procedure" : "several procedures"}.`
       : ""
     : doubtOf(found) ||
       (other && `${otherText(text, other).title}.`) ||

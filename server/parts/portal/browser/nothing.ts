@@ -95,7 +95,7 @@ export function otherText(words: string, { places, hospitals }: OtherMeaning): N
   if (places.length > 0) return { title: `${said} is a place`, why: "A procedure is needed, too.", ways };
   const isOne = hospitals.length === 1;
   return {
-    title: isOne ? `${said} is a hospital` : `${said} may mean one of these hospitals`,
+    title: isOne ? `${said} is a hospital` : `${said} names hospitals, and no procedure`,
     why: isOne
       ? "Its page has what it charges for each procedure."
       : "A hospital's page has what it charges for each procedure.",
