@@ -13,6 +13,8 @@ import { wordsBeforeSelf } from "./vocabulary.ts";
 
 /** Reads what a search asks for: its words in English, a place in a search for procedures, and codes set aside. */
 export interface Asked {
+  /** The text, without codes of diagnoses beside a procedure. */
+  text: string;
   words: readonly string[];
   /** The place that a search for procedures names. It isn't in `words`. */
   place: Place | null;
@@ -38,15 +40,17 @@ export function read(image: Image, kind: DocumentKind, text: string): Asked {
   const english = withoutKindOfPlace(indexOf(image, "facility"), translated);
   const plain = (words: readonly string[]) => (isSpanish ? withoutSmallWords(kind, words) : words);
   if (kind === "facility")
-    return { words: saintsMeant(withoutSelf(plain(english))), place: null, ignored: [] };
+    return { text, words: saintsMeant(withoutSelf(plain(english))), place: null, ignored: [] };
   const { rest, place, aside } = placeIn(image, english);
   const words = withLevels(withoutSelf(plain(rest)));
   const isUnknownCode = (word: string) =>
     isHcpcsCode(word) && groupOfCode(image, word.toUpperCase()) === undefined;
   const others = words.filter((word) => !isUnknownCode(word));
   const isAlone = others.every(saysNothing);
+  const meant = levelsMeant(image, isAlone ? words : others);
   return {
-    words: levelsMeant(image, isAlone ? words : others),
+    text: meant.every(saysNothing) ? text : undiagnosed,
+    words: meant,
     place,
     ignored: [
       ...(isAlone ? [] : words.filter(isUnknownCode).map((word) => word.toUpperCase())),

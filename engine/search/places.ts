@@ -162,7 +162,10 @@ function cityNamed(image: Image, words: readonly string[]): { near: string; isOn
 
 /** A city is meant without its state if it has this many times the hospitals of every namesake in another state. */
 const timesMore = 5;
-/** The same for the ZIP codes of a city without hospitals: Rochester in Minnesota is known for its clinic. */
+/**
+ * A city without hospitals is meant without its state if it has this many times the ZIP codes of every namesake. Rochester
+ * in New York has seven times those of Rochester in Minnesota, which is known for its clinic.
+ */
 const timesLarger = 8;
 /** Least number of ZIP codes of a city without hospitals here whose name alone is a place. */
 const zipsOfLarge = 8;

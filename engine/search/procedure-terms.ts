@@ -1,3 +1,5 @@
+import { encodeText } from "../encode.ts";
+import { textAt } from "../image/image.ts";
 import {
   type Absent,
   absentTerms,
@@ -11,8 +13,8 @@ import {
   wordForms,
 } from "./procedure-words.ts";
 import { procedureWords } from "./text.ts";
-import { lettersOf } from "./text-index.ts";
-import { allowedTypos, hasMoreBits, medicalEnding, typosBetween } from "./typos.ts";
+import { type WordTable, wordTable } from "./text-index.ts";
+import { allowedTypos, forEachClose, medicalEnding } from "./typos.ts";
 import { fillerWords, genericWords } from "./vocabulary.ts";
 
 interface ProcedureTerm {
@@ -62,42 +64,29 @@ function allTerms(): Map<string, ProcedureTerm[]> {
 
 /** Many threads never search for a procedure. */
 let termsByWord: ReturnType<typeof allTerms> | undefined;
-let wordsOfTerms: ReturnType<typeof lettersByWord> | undefined;
+/** The long words of terms. */
+let longWords: WordTable | undefined;
 
 /** A shorter word has too many neighbours. */
 const leastMisspelt = 7;
 
-/** The long words of terms: each with its letters, and the set of them. */
-function lettersByWord(terms: ReturnType<typeof allTerms>) {
-  const words = [...terms.values()]
-    .flat()
-    .flatMap((term) => term.words)
-    .filter(({ length }) => length >= leastMisspelt);
-  return new Map(
-    words.map((word) => {
-      const letters = Buffer.from(word);
-      return [word, { letters, has: lettersOf(letters) }];
-    }),
-  );
+function longWordsOf(terms: ReturnType<typeof allTerms>): WordTable {
+  const words = [...terms.values()].flat().flatMap((term) => term.words);
+  return wordTable(encodeText([...new Set(words)].filter(({ length }) => length >= leastMisspelt)));
 }
 
 /** Returns the word of a term that was meant by a word with typos; the word itself if there is none, or if two are as close. */
 function spelled(word: string, terms: ReturnType<typeof allTerms>): string {
   if (word.length < leastMisspelt || !/^[a-z]+$/.test(word)) return word;
-  wordsOfTerms ??= lettersByWord(terms);
-  if (wordsOfTerms.has(word)) return word;
-  const typed = Buffer.from(word);
-  const typedHas = lettersOf(typed);
-  let [meant, least, isOne] = [word, allowedTypos(word.length) + 1, false];
-  for (const [other, { letters, has }] of wordsOfTerms) {
-    if (Math.abs(other.length - word.length) > least) continue;
-    if (hasMoreBits(has & ~typedHas, least) || hasMoreBits(typedHas & ~has, least)) continue;
-    const typos = typosBetween(typed, letters, least);
-    if (typos > least) continue;
-    isOne = typos < least;
-    if (isOne) [meant, least] = [other, typos];
-  }
-  return isOne ? meant : word;
+  longWords ??= longWordsOf(terms);
+  if (longWords.positionOf.has(word)) return word;
+  const allowed = allowedTypos(word.length);
+  const closest: number[][] = [];
+  forEachClose(longWords, word, word.length, allowed, (other, typos) => {
+    closest[typos] = [...(closest[typos] ?? []), other];
+  });
+  const [meant, ...others] = closest.find((words) => words !== undefined) ?? [];
+  return meant === undefined || others.length > 0 ? word : textAt(longWords.words, meant);
 }
 
 /** The terms of a text: see `termsIn`. */

@@ -3,9 +3,9 @@ import { read } from "./asked.ts";
 import { findFacilities } from "./facilities.ts";
 import { find, inOrder, type Matches, nothing, pricedIn } from "./find.ts";
 import { matchedBy } from "./matched.ts";
-import { otherCodeIn, withoutDiagnoses } from "./other-codes.ts";
+import { otherCodeIn } from "./other-codes.ts";
 import { termsIn } from "./procedure-terms.ts";
-import { type Absent, saysNothing } from "./procedure-words.ts";
+import type { Absent } from "./procedure-words.ts";
 import { findProcedures } from "./procedures.ts";
 import { termsOf } from "./terms.ts";
 import { type DocumentKind, indexOf } from "./text-index.ts";
@@ -36,9 +36,7 @@ export function search(
   state: string | null = null,
 ): Matches {
   const asked = read(image, kind, text);
-  // Beside a procedure, the code of a diagnosis is set aside.
-  const isSaid = asked.ignored.length > 0 && !asked.words.every(saysNothing);
-  if (otherCodeIn(isSaid ? withoutDiagnoses(text).rest : text) !== undefined) return nothing;
+  if (otherCodeIn(asked.text) !== undefined) return nothing;
   const isWanted = pricedIn(image, kind, state);
   const index = indexOf(image, kind);
   const pageOf = (matches: Matches) => partOf(inOrder(index, matches), offset, limit);

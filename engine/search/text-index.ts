@@ -5,14 +5,24 @@ import { fieldBits, fieldMask, fillerField, nameField, repeatField } from "./fie
 export type DocumentKind = keyof Image["documents"];
 export const documentKinds: readonly DocumentKind[] = ["facility", "procedure"];
 
+/** Words that can be looked up, and compared with misspelt ones. */
+export interface WordTable {
+  /** The distinct words. */
+  readonly words: TextColumn;
+  /** Word → position in `words`. */
+  readonly positionOf: ReadonlyMap<string, number>;
+  /** The words of each number of characters. */
+  readonly wordsOfLength: readonly (readonly number[] | undefined)[];
+  /** A bit mask of the letters in each word; see `lettersOf`. */
+  readonly letters: Int32Array;
+}
+
 /**
- * The words of all facilities or procedures. A document is a facility or procedure, and its number is the position in
+ * The words of all facilities or procedures, in byte order. A document is a facility or procedure, and its number is the position in
  * the image. The words and tokens are in the image; each thread derives the rest.
  */
-export interface SearchIndex {
+export interface SearchIndex extends WordTable {
   readonly kind: DocumentKind;
-  /** The distinct words in byte order. */
-  readonly words: TextColumn;
   /** The start of each document's tokens, followed by the end of the last document's tokens. */
   readonly tokenStart: Uint32Array;
   /** Words with their fields: word << fieldBits | field. */
@@ -21,12 +31,6 @@ export interface SearchIndex {
   readonly byName: Uint32Array;
   /** The size of each document's name: 1 for each distinct weak word, `wordSize` for each other word. */
   readonly nameSizes: Uint16Array;
-  /** Word → position in `words`. */
-  readonly positionOf: ReadonlyMap<string, number>;
-  /** The words of each number of characters. */
-  readonly wordsOfLength: readonly (readonly number[] | undefined)[];
-  /** A bit mask of the letters in each word; see `lettersOf`. */
-  readonly letters: Int32Array;
   /** For each word, one bit per field in which any document has the word. */
   readonly fields: Uint8Array;
   /** The start of each word's documents in `postings`, followed by the end of the last word's documents. */
@@ -52,10 +56,8 @@ export function indexOf(image: Image, kind: DocumentKind): SearchIndex {
   return index;
 }
 
-function derived(
-  kind: DocumentKind,
-  { words, tokenStart, tokens, byName }: Image["documents"][DocumentKind],
-): SearchIndex {
+/** Makes a table of distinct words. O(letters). */
+export function wordTable(words: TextColumn): WordTable {
   const count = words.offsets.length - 1;
   const positionOf = new Map<string, number>();
   const wordsOfLength: number[][] = [];
@@ -68,6 +70,14 @@ function derived(
     wordsOfLength[length] ??= [];
     wordsOfLength[length].push(i);
   }
+  return { words, positionOf, wordsOfLength, letters };
+}
+
+function derived(
+  kind: DocumentKind,
+  { words, tokenStart, tokens, byName }: Image["documents"][DocumentKind],
+): SearchIndex {
+  const count = words.offsets.length - 1;
   const fields = new Uint8Array(count);
   const nameSizes = new Uint16Array(byName.length);
   for (let document = 0; document < byName.length; document++)
@@ -77,7 +87,8 @@ function derived(
       nameSizes[document] += field === nameField ? wordSize : field === fillerField ? 1 : 0;
     }
   return {
-    ...{ kind, words, tokenStart, tokens, byName, nameSizes, positionOf, wordsOfLength, letters, fields },
+    ...{ kind, tokenStart, tokens, byName, nameSizes, fields },
+    ...wordTable(words),
     ...postingsOf(tokenStart, tokens, count),
   };
 }

@@ -1,5 +1,5 @@
 import { bytesAt, textOf } from "../image/image.ts";
-import { lettersOf, type SearchIndex } from "./text-index.ts";
+import { lettersOf, type WordTable } from "./text-index.ts";
 
 /** A word with fewer letters may have no typo. */
 export const oneTypoLetters = 5;
@@ -16,13 +16,13 @@ export function allowedTypos(letters: number): number {
 }
 
 /**
- * Calls `give` for each word of the index with at most `allowed` typos. An index has a few thousand words, so all
- * words of about the same length are compared.
+ * Calls `give` for each word of a table with at most `allowed` typos. A table has a few thousand words, so all words
+ * of about the same length are compared.
  *
  * @param length number of characters in `text`
  */
 export function forEachClose(
-  index: SearchIndex,
+  table: WordTable,
   text: string,
   length: number,
   allowed: number,
@@ -33,7 +33,7 @@ export function forEachClose(
   const typedPoints = codePoints(typed);
   // A letter beyond ASCII has up to four bytes, and a typo changes all of them.
   const allowedBytes = typedPoints === typed ? allowed : 4 * allowed;
-  const { wordsOfLength, letters, words } = index;
+  const { wordsOfLength, letters, words } = table;
   for (let other = length - allowed; other <= length + allowed; other++)
     for (const word of wordsOfLength[other] ?? []) {
       const has = letters[word];

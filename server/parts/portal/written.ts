@@ -151,9 +151,9 @@ function linkHtml(path: string, parameters: URLSearchParams, { text, changes, ho
   for (const [name, value] of Object.entries(changes ?? {}))
     if (value === null) query.delete(name);
     else query.set(name, value);
-  const year = parameters.get("year");
-  const page = `/facilities/${hospital}${year === null ? "" : `?${new URLSearchParams({ year })}`}`;
-  return `<a href="${escapeHtml(hospital ? page : changes === null ? "/" : `${path}?${query}`)}">${escapeHtml(text)}</a>`;
+  const page = hospital === undefined ? null : hospitalPath(hospital, parameters.get("year"), null);
+  const url = page ?? (changes === null ? "/" : `${path}?${query}`);
+  return `<a href="${escapeHtml(url)}">${escapeHtml(text)}</a>`;
 }
 
 function versionHtml(path: string, parameters: URLSearchParams, { version }: ExploreWords): string {
@@ -232,5 +232,11 @@ function writeHospital(path: string, parameters: URLSearchParams, ask: Ask) {
   };
 }
 
-const hospitalPath = (ccn: string, year: string | null, procedure: string) =>
-  `/facilities/${ccn}?${new URLSearchParams({ ...(year !== null && { year }), procedure })}`;
+/** @param procedure the procedure's code; null for none */
+function hospitalPath(ccn: string, year: string | null, procedure: string | null): string {
+  const query = new URLSearchParams({
+    ...(year !== null && { year }),
+    ...(procedure !== null && { procedure }),
+  });
+  return `/facilities/${ccn}${query.size === 0 ? "" : `?${query}`}`;
+}

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import * as d3 from "../../../shared/browser/d3.ts";
 import { html } from "../../../shared/browser/html.ts";
-import { useWidth } from "../../../shared/browser/width.ts";
+import { placedLabels, useWidth } from "../../../shared/browser/width.ts";
 import type { Sample } from "./sample.ts";
 
 /** Draws live lines over time, with a legend that has the values at the pointer, and a table of the numbers. */
@@ -119,14 +119,9 @@ function Drawing({ title, samples, now, range, seconds, series, isLogarithmic, t
  */
 function timesOn(x: d3.ScaleTime<number, number>, width: number): { at: number; text: string }[] {
   for (let most = 5; most > 0; most--) {
-    const labels = x.ticks(most).map((time) => {
-      const text = clock(time);
-      const half = (text.length * letterWidth) / 2;
-      return { at: Math.max(half, Math.min(x(time), width - half)), text, half };
-    });
-    const fits = ({ at, half }: (typeof labels)[number], i: number) =>
-      i === 0 || at - half > labels[i - 1].at + labels[i - 1].half + letterWidth;
-    if (labels.every(fits)) return labels;
+    const labels = x.ticks(most).map((time) => ({ at: x(time), text: clock(time) }));
+    const { placed, isWhole } = placedLabels(labels, width, letterWidth);
+    if (isWhole) return placed;
   }
   return [];
 }

@@ -24,7 +24,7 @@ import { Chooser } from "./chooser.ts";
 import { knownOf, type View } from "./explore-data.ts";
 import { YearField, yearsOf } from "./form.ts";
 import { choose, pin } from "./location.ts";
-import { doubtOf, noMatchText, otherMeaning, otherText, surelyMeant } from "./nothing.ts";
+import { doubtOf, nothingMatches, otherMeaning, otherText, surelyMeant } from "./nothing.ts";
 import { bodyParts, codesBy, includedIn, plainOf, titleOf } from "./procedures.ts";
 import { placeTitle } from "./words.ts";
 
@@ -111,27 +111,26 @@ async function findProcedure({ state, year }: Choice, text: string): Promise<Opt
     ...plain.map((row) => optionOf(row, includedIn(row.code, text))),
     ...others.flatMap((one) => (one.type === "procedure" ? [optionOf(one, one.matched)] : [])),
   ];
-  const isAlone = options.length > 0 && doubtOf(found) === "";
-  const isUnknown = options.length === 0 && doubtOf(found) === "";
-  const other = isUnknown ? await viewOnce((ask) => otherMeaning(text, year, ask)) : null;
-  const doubt = isAlone
-    ? meant === null
-      ? `“${printable(text)}” may mean ${options.length === 1 ? "one procedure" : "several procedures"}.`
-      : ""
-    : doubtOf(found) ||
-      (other && `${otherText(text, other).title}.`) ||
-      `Nothing matches “${printable(text)}”. ${noMatchText(text)}`;
+  const said = doubtOf(found);
+  const unsure = `“${printable(text)}” may mean ${options.length === 1 ? "one procedure" : "several procedures"}.`;
+  const doubt = said || (options.length === 0 ? await unknownText(text, year) : meant === null ? unsure : "");
   // Suggestions are ordered by relevance, so they aren't grouped by part of the body.
   const unique = new Map(options.reverse().map((option) => [option.id, option]));
   const suggested = [...unique.values()].reverse().map((option) => ({
     ...option,
     group: undefined,
     // With a doubt, an amount would look like the answer.
-    figure: isAlone ? option.figure : undefined,
+    figure: said === "" ? option.figure : undefined,
     // Enter and a link with these words lead to the same.
     more: option.id === meant ? { procedure: null, q: text } : procedureChanges(option.id, place),
   }));
   return { doubt, options: d3.sort(suggested, ({ id }) => Number(id !== meant)) };
+}
+
+/** Says what a text means where a procedure is asked for and none matches. */
+async function unknownText(text: string, year: string | null): Promise<string> {
+  const other = await viewOnce((ask) => otherMeaning(text, year, ask));
+  return other === null ? nothingMatches(text) : `${otherText(text, other).title}.`;
 }
 
 /** Offers hospitals with a price, and then hospitals without. @param home the state that comes first in both groups */

@@ -38,7 +38,7 @@ export interface Pinned {
   trend: FacilityTrendsAnswer | null;
 }
 
-export interface HospitalList {
+interface HospitalList {
   data: Priced[];
   /** Whether `data` has all hospitals. */
   isAll: boolean;

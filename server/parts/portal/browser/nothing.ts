@@ -176,8 +176,12 @@ export function searchText(words: string, search: SearchAnswer | Failure): Nothi
 const detailOf = (code: string, name: string) =>
   [`${code} ${name}`, plainOf(code)?.includes].filter(Boolean).join(" · ");
 
+/** Says that no procedure matches a visitor's words, and why. */
+export const nothingMatches = (words: string) =>
+  `Nothing matches “${printable(words)}”. ${noMatchText(words)}`;
+
 /** Explains why no procedure matches a visitor's words. */
-export const noMatchText = (words: string) =>
+const noMatchText = (words: string) =>
   /^[A-Z]?\d{4,5}$/i.test(words)
     ? `No procedure here is known to have the number ${words}: type what is done, such as knee replacement.`
     : "This data has operations and larger procedures without a hospital stay. Scans, tests, visits, drugs and hospital stays aren't in it.";

@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import * as d3 from "../../../shared/browser/d3.ts";
 import { money } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
-import { useWidth } from "../../../shared/browser/width.ts";
+import { placedLabels, useWidth } from "../../../shared/browser/width.ts";
 
 /** Shared parts of pictures: dollar scale, notes on hover or by arrow keys, and marks for amounts. */
 
@@ -19,18 +19,6 @@ export function dollarScale(amounts: readonly number[], from: number, to: number
 /** Width in pixels of a character in a picture's small text. */
 export const letterWidth = 7;
 
-/** Places texts on a scale so that none is cut off. A text that would overlap the one before it is left out. */
-function placesOf(ticks: readonly number[], scale: Scale, width: number) {
-  const placed: { tick: number; at: number; end: number }[] = [];
-  for (const tick of ticks) {
-    const half = (money(tick).length * letterWidth) / 2;
-    const at = Math.max(half, Math.min(scale(tick), width - half));
-    if (at - half > (placed.at(-1)?.end ?? Number.NEGATIVE_INFINITY) + letterWidth)
-      placed.push({ tick, at, end: at + half });
-  }
-  return { placed, isWhole: placed.length === ticks.length };
-}
-
 /** Finds round amounts on a scale, such as $2,000, with positions for their texts: at least two, if possible three. */
 export function placedTicks(scale: Scale, width: number) {
   const [low, high] = scale.domain();
@@ -42,13 +30,11 @@ export function placedTicks(scale: Scale, width: number) {
     ...[6, 4, 3].map((count) => d3.ticks(low, high, count)),
     // The ends always have room.
     [low, high],
-  ].map((ticks) =>
-    placesOf(
-      ticks.filter((tick) => tick >= low && tick <= high),
-      scale,
-      width,
-    ),
-  );
+  ].map((ticks) => {
+    const inside = ticks.filter((tick) => tick >= low && tick <= high);
+    const labels = inside.map((tick) => ({ tick, at: scale(tick), text: money(tick) }));
+    return placedLabels(labels, width, letterWidth);
+  });
   const three = sets.filter(({ placed }) => placed.length >= 3);
   const best = three.find(({ isWhole }) => isWhole) ?? three[0];
   return (best ?? sets.find(({ placed }) => placed.length >= 2))?.placed ?? [];

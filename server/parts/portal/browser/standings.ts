@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import * as d3 from "../../../shared/browser/d3.ts";
-import { change, counted, money, printable, whole } from "../../../shared/browser/format.ts";
+import { change, counted, money, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import {
   type Dataset,
@@ -32,7 +32,7 @@ import {
   TableDrawing,
 } from "./list.ts";
 import { inYear } from "./location.ts";
-import { doubtOf, noMatchText } from "./nothing.ts";
+import { doubtOf, nothingMatches } from "./nothing.ts";
 import { dollarScale } from "./picture.ts";
 import { nameOf, plainOf, titleOf } from "./procedures.ts";
 import { stateName } from "./states.ts";
@@ -175,9 +175,7 @@ function useSearch(words: string, version: string): SearchAnswer | Failure | nul
 function searchedText(words: string, found: SearchAnswer | Failure | null): string {
   if (found === null) return "Searching…";
   if (found instanceof Failure)
-    return isAbsence(found)
-      ? doubtOf(found) || `Nothing matches “${printable(words)}”. ${noMatchText(words)}`
-      : sentenceOf(found);
+    return isAbsence(found) ? doubtOf(found) || nothingMatches(words) : sentenceOf(found);
   const [first, ...others] = found.data;
   const none = `It has no price for ${first.type === "procedure" ? nameOf(first) : words}`;
   return [doubtOf(found), `${none}${others.length > 0 ? ", or what else the words may mean" : ""}.`].join(
