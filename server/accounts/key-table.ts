@@ -62,8 +62,9 @@ export class KeyTable {
     slot: number,
     isSuspended = false,
   ): void {
-    const at = this.#locate(key.hash);
-    if (this.#halves[2 * at] === empty) {
+    const found = this.find(key.hash);
+    const at = found < 0 ? ~found : found;
+    if (found < 0) {
       if (this.#count >= maxKeys) throw new DataError("keys", `more than ${maxKeys}`, `at most ${maxKeys}`);
       this.#count++;
       for (let i = 0; i < 4; i++) this.#words[at + hashWord + i] = key.hash.readInt32LE(4 * i);
@@ -90,10 +91,25 @@ export class KeyTable {
     }
   }
 
-  /** Finds a key by its SHA-256, whatever its state. Returns its entry, or −1 if the table doesn't have the key. */
+  /**
+   * Finds a key by its SHA-256, whatever its state. Returns its entry. If the table doesn't have the key, returns the
+   * bitwise complement, which is negative, of the entry that the key would get.
+   */
   find(hash: Buffer): number {
-    const at = this.#locate(hash);
-    return Atomics.load(this.#halves, 2 * at) === empty ? -1 : at;
+    const words = this.#words;
+    const first = hash.readInt32LE(0);
+    for (let place = first & (capacity - 1); ; place = (place + 1) & (capacity - 1)) {
+      const at = place * entryWords;
+      if (Atomics.load(this.#halves, 2 * at) === empty) return ~at;
+      let same = true;
+      for (let i = 0; i < 4 && same; i++) same = words[at + hashWord + i] === hash.readInt32LE(4 * i);
+      if (same) return at;
+    }
+  }
+
+  /** Returns whether an entry that `find` has returned as free has got a key since, be it this one or another. */
+  isTaken(entry: number): boolean {
+    return entry < 0 && Atomics.load(this.#halves, 2 * ~entry) !== empty;
   }
 
   /**
@@ -135,18 +151,5 @@ export class KeyTable {
   /** Returns the account slot and the id of an entry's key, whatever its state. */
   holderOf(entry: number): { slot: number; id: number } {
     return { slot: this.#words[entry + slotWord], id: this.#ids[entry / entryWords] };
-  }
-
-  /** Returns the position of a hash in the table, or of a free place if the table doesn't have the hash. */
-  #locate(hash: Buffer): number {
-    const words = this.#words;
-    const first = hash.readInt32LE(0);
-    for (let place = first & (capacity - 1); ; place = (place + 1) & (capacity - 1)) {
-      const at = place * entryWords;
-      if (Atomics.load(this.#halves, 2 * at) === empty) return at;
-      let same = true;
-      for (let i = 0; i < 4 && same; i++) same = words[at + hashWord + i] === hash.readInt32LE(4 * i);
-      if (same) return at;
-    }
   }
 }

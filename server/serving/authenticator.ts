@@ -6,10 +6,12 @@ import type { KeyFault } from "../shared/traffic.ts";
 
 /** Maximum number of Authorization headers remembered, one for each hash. */
 const places = 2 ** 13;
+/** Maximum letters of a header that is remembered. Longer headers only have more spaces before the key. */
+const maxLetters = 100;
 
 export class Authenticator {
   readonly #keys: KeyTable;
-  /** The last headers with known keys, by a hash of three letters. A Map would hash all letters, which takes longer. */
+  /** The last well-formed headers, by a hash of three letters. A Map would hash all letters, which takes longer. */
   readonly #remembered = new Array<{ authorization: string; entry: number } | undefined>(places);
 
   constructor(keys: KeyTable) {
@@ -21,17 +23,16 @@ export class Authenticator {
     const letters =
       authorization.charCodeAt(14) + 62 * authorization.charCodeAt(16) + 3844 * authorization.charCodeAt(18);
     const place = letters & (places - 1);
-    let known = this.#remembered[place];
-    if (known === undefined || known.authorization !== authorization) {
+    let found = this.#remembered[place];
+    if (found?.authorization !== authorization || this.#keys.isTaken(found.entry)) {
       const key = bearerKey(authorization);
       if (key === undefined) return "missing";
       if (!isWellFormed(key)) return "malformed";
-      const entry = this.#keys.find(hashKey(key));
-      if (entry < 0) return "unknown";
-      known = { authorization, entry };
-      this.#remembered[place] = known;
+      found = { authorization, entry: this.#keys.find(hashKey(key)) };
+      if (authorization.length <= maxLetters) this.#remembered[place] = found;
     }
-    const slot = this.#keys.slotOf(known.entry, nowMs);
+    if (found.entry < 0) return "unknown";
+    const slot = this.#keys.slotOf(found.entry, nowMs);
     return slot < 0 ? "inactive" : slot;
   }
 }

@@ -8,6 +8,7 @@ import { DataError } from "../../engine/query.ts";
 import { KeyTable } from "../../server/accounts/key-table.ts";
 import { bearerKey, generateKey, hashKey, isWellFormed } from "../../server/accounts/keys.ts";
 import { Accounts } from "../../server/accounts/sync.ts";
+import { Authenticator } from "../../server/serving/authenticator.ts";
 import { Store } from "../../server/store/store.ts";
 import {
   type Answer,
@@ -169,6 +170,19 @@ for (const expires of ["2027-01-31T00:00:00.001Z", "2038-01-19T03:14:08.000Z", "
     assert.equal(slotIn(inTable, hash, end), -1);
     assert.equal(slotIn(inTable, hash, end + 1000), -1);
   });
+
+test("an unknown key stays unknown when its place in the table gets another key, and is known once it is added", () => {
+  const [table, key] = [new KeyTable(), generateKey()];
+  const authenticator = new Authenticator(table);
+  const ask = () => authenticator.slotOf(`Bearer ${key}`, 0);
+  assert.deepEqual([ask(), ask()], ["unknown", "unknown"]);
+  table.put(stored(hashOf(hashKey(key).readInt32LE(0), 1)), 7);
+  assert.deepEqual([ask(), ask()], ["unknown", "unknown"]);
+  table.put(stored(hashKey(key)), 8);
+  assert.deepEqual([ask(), ask()], [8, 8]);
+  table.setSlots(new Map([[8, "suspended"]]));
+  assert.equal(ask(), "inactive");
+});
 
 test("the key table holds 500,000 keys, refuses one more and can still change existing ones", () => {
   const table = new KeyTable();

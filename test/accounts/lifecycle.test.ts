@@ -113,7 +113,7 @@ test("after the newest key is deleted, the next key gets a new id and reaches th
   const hash = hashKey(generateKey());
   assert.equal(operator.keys.create(ids[0], hash, "0000", null, now), 4);
   accounts.refresh();
-  assert.notEqual(table.find(hash), -1, "a running server sees it");
+  assert.ok(table.find(hash) >= 0, "a running server sees it");
 });
 
 test("the day of a key's last use is saved once a day and for working keys only", () => {
