@@ -140,8 +140,8 @@ test("a longer time has at least the refused requests of a shorter one, and each
     [119, (second) => second > 60, 59],
     [1799, (second) => second > 1700, 99],
     [3600, (second) => second % 300 === 0, 2],
-    [90_000, (second) => second === 89_990, 1],
-    [86_400, (second) => second === 3700, 0],
+    // A day before the last second begins at second 3600.
+    [90_000, (second) => [3000, 3700, 89_990].includes(second), 1],
   ];
   for (const [seconds, isRefused, last10] of cases) {
     const { samples, minutes } = refusedIn(seconds, isRefused);
