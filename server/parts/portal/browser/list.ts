@@ -237,4 +237,4 @@ const DrawnDots = ({ charged, allowed, median, x, y }: Amounts & { x: Scale; y: 
 
 /** On a narrow screen, the marks stand in the rows. @param median the place whose median is drawn as a line; null without a line */
 export const DotsLegend = ({ median }: { median: string | null }) =>
-  html`<span class="wide-only"><${Key} kind="charge" /> charge, <${Key} kind="allowed" /> allowed${median !== null && html`, <svg class="key" width="10" height="12" aria-hidden="true"><line class="median" x1="5" x2="5" y2="12" /></svg> ${median}`}</span>`;
+  html`<span class="wide-only"><${Key} kind="charge" /> charge, <${Key} kind="allowed" /> allowed${median !== null && html`, <svg class="key" width="9" height="11" aria-hidden="true"><line class="median" x1="4.5" x2="4.5" y2="11" /></svg> ${median}`}</span>`;
