@@ -585,7 +585,7 @@ test("the address keeps how many hospitals are listed, for a reload and for the 
   await page.reload();
   await rows.nth(34).waitFor();
   await rows.nth(30).locator("a").click();
-  await page.locator(".hospital-head h1").waitFor();
+  await page.locator(".heading h1").waitFor();
   await page.goBack();
   await rows.nth(34).waitFor();
   assert.equal(await rows.count(), 35);

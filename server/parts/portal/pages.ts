@@ -55,7 +55,7 @@ const description =
   "What each US hospital charges for an outpatient procedure, and what Medicare allows: explore, compare, download.";
 const sentences: Readonly<Record<string, string>> = {
   "/": `${controlsOf({ procedure: "", detail: defaultProcedure, place: "", year: "" })}<div class="sentence"><h1>What hospitals charge</h1><p class="under quiet">What each US hospital charges for an outpatient procedure, and what Medicare allows. Loading the numbers…</p></div>`,
-  [facilityPage]: '<div class="sentence hospital-head"></div>',
+  [facilityPage]: '<div class="sentence heading"></div>',
   [embedPage]: '<div class="sentence"></div>',
 };
 const exports = ["csv", "arrow", "parquet"]

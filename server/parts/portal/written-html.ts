@@ -54,7 +54,7 @@ export function written(
   const more = `Charts and menus need JavaScript. All the numbers are in the API at ${basePath}: <a href="/openapi.json">its description</a>.`;
   return {
     head: headOf(tabTitle(title), description),
-    sentence: `${controls}<div class="sentence${isHospital ? " hospital-head" : ""}">${sentence}</div>`,
+    sentence: `${controls}<div class="sentence${isHospital ? " heading" : ""}">${sentence}</div>`,
     noscript: `<noscript>${tables.join("")}<p>${more}</p></noscript>`,
     answers: jsonElement("answers", known),
   };

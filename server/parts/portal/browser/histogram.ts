@@ -89,7 +89,7 @@ export function Histogram({ view, scope }: { view: View; scope: Scope }) {
     choose=${few ? (i: number) => pinOne(dots[i].price.ccn) : undefined}
   >
     <svg class="drawing" width=${width} height=${height} role="img" aria-label=${label}>
-      ${hasQuartiles && html`<rect class="band" x=${x(summary.p25_charge)} width=${Math.max(0, x(summary.p75_charge) - x(summary.p25_charge))} y=${top} height=${floor - top} />`}
+      ${hasQuartiles && html`<rect class="half" x=${x(summary.p25_charge)} width=${Math.max(0, x(summary.p75_charge) - x(summary.p25_charge))} y=${top} height=${floor - top} />`}
       ${!few && html`<${Grid} ticks=${d3.ticks(0, most, 4).filter((tick) => Number.isInteger(tick) && tick > 0)} y=${y} from=${side + 22} to=${width - side} gap=${4} text=${whole} />`}
       ${
         few
@@ -117,7 +117,7 @@ export function Histogram({ view, scope }: { view: View; scope: Scope }) {
       ${placedTicks(x, width).map(
         ({ tick, at }) => html`<g class="tick">
           <line x1=${x(tick)} x2=${x(tick)} y1=${floor} y2=${floor + 5} />
-          <line class="guide" x1=${x(tick)} x2=${x(tick)} y1=${floor + 46} y2=${height - 8} />
+          <line class="track guide" x1=${x(tick)} x2=${x(tick)} y1=${floor + 46} y2=${height - 8} />
           <text x=${at} y=${floor + 18} text-anchor="middle">${money(tick)}</text>
         </g>`,
       )}

@@ -144,7 +144,7 @@ function Row({ row, isOnly, show, say, changed, leave }: RowProps) {
       aria-label=${`${name} the key that ends in ${last4}`}
       onClick=${() => setDoing(doing === name ? null : name)}
     >${name}</button>`;
-  return html`<li class=${row.state}>
+  return html`<li class=${row.state === "active" ? "active" : `${row.state} quiet`}>
     <code>…${last4}</code>${label !== null && html` <span>${label}</span>`}
     <span class="works">${stateWords(row)}${isThis && html` <span class="chip">this browser's</span>`}</span>
     <span class="made quiet">made ${timeOf(row.created)}</span>

@@ -116,10 +116,10 @@ function Dots({ x, charged, allowed, median }: Amounts & { x: Scale }) {
   const at = (amount: number) => `${x(amount)}%`;
   const dot = (kind: "charge" | "allowed", amount: number) =>
     html`<svg x=${at(amount)} y="9" overflow="visible"><${Shape} kind=${kind} x=${0} y=${0} size=${4.5} /></svg>`;
-  return html`<svg width="100%" height="18" overflow="visible" aria-hidden="true">
+  return html`<svg class="drawing" height="18" overflow="visible" aria-hidden="true">
     <line class="track" x1="0" x2="100%" y1="9" y2="9" />
     ${median !== null && html`<line class="median" x1=${at(median)} x2=${at(median)} y1="3" y2="15" />`}
-    <line class="between" x1=${at(allowed)} x2=${at(charged)} y1="9" y2="9" />
+    <line x1=${at(allowed)} x2=${at(charged)} y1="9" y2="9" />
     ${dot("charge", charged)} ${dot("allowed", allowed)}
   </svg>`;
 }
@@ -128,7 +128,7 @@ function DotsAxis({ x }: { x: Scale }) {
   const [measured, width] = useWidth();
   const inPixels = x.copy().range([0, width]);
   const ticks = width === 0 ? [] : placedTicks(inPixels, width);
-  return html`<div ref=${measured}><svg width="100%" height="20" overflow="visible" aria-hidden="true">
+  return html`<div ref=${measured}><svg class="drawing" height="20" overflow="visible" aria-hidden="true">
     ${ticks.map(
       ({ tick, at }) => html`<g class="tick">
         <text x=${at} y="12" text-anchor="middle">${money(tick)}</text>
@@ -229,7 +229,7 @@ function DrawnName({ letter, mark, lines, middle, end }: DrawnNameProps) {
 }
 
 const DrawnDots = ({ charged, allowed, median, x, y }: Amounts & { x: Scale; y: number }) => html`<g>
-  <line class="between" x1=${x(allowed)} x2=${x(charged)} y1=${y} y2=${y} />
+  <line x1=${x(allowed)} x2=${x(charged)} y1=${y} y2=${y} />
   ${median !== null && html`<line class="median" x1=${x(median)} x2=${x(median)} y1=${y - 8} y2=${y + 8} />`}
   <${Shape} kind="charge" x=${x(charged)} y=${y} size=${4.5} />
   <${Shape} kind="allowed" x=${x(allowed)} y=${y} size=${4.5} />
@@ -237,4 +237,4 @@ const DrawnDots = ({ charged, allowed, median, x, y }: Amounts & { x: Scale; y: 
 
 /** On a narrow screen, the marks stand in the rows. @param median the place whose median is drawn as a line; null without a line */
 export const DotsLegend = ({ median }: { median: string | null }) =>
-  html`<span class="wide-only"><${Key} kind="charge" /> charge, <${Key} kind="allowed" /> allowed${median !== null && html`, <span class="median-key"></span> ${median}`}</span>`;
+  html`<span class="wide-only"><${Key} kind="charge" /> charge, <${Key} kind="allowed" /> allowed${median !== null && html`, <svg class="key" width="9" height="11" aria-hidden="true"><line class="median" x1="4.5" x2="4.5" y2="11" /></svg> ${median}`}</span>`;

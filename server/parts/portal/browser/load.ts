@@ -73,7 +73,7 @@ export function ErrorBand({ of: { view, failure, retry }, shown }: ErrorBandProp
   }, [isGone]);
   if (failure === null) return null;
   const isCurrent = view === null || shown !== undefined;
-  return html`<div class="band bad" role="alert">${reasonOf(failure, retry, isCurrent)}${shown && html` <span>Still showing ${shown}.</span>`}</div>`;
+  return html`<div class="band wrong" role="alert">${reasonOf(failure, retry, isCurrent)}${shown && html` <span>Still showing ${shown}.</span>`}</div>`;
 }
 
 function reasonOf(failure: Failure, retry: () => void, isCurrent: boolean) {

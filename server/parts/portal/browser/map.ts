@@ -118,10 +118,10 @@ export function StatesMap({ answer, dataset, state }: MapProps) {
       <svg class="drawing" viewBox=${`0 0 ${mapWidth} ${mapHeight}`} role="img" aria-label=${label}>
         <defs>
           <pattern id="sparse" width="9" height="9" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
-            <line x1="0" x2="0" y1="0" y2="9" class="sparse-line" stroke-width="9" />
+            <line x1="0" x2="0" y1="0" y2="9" class="track" stroke-width="9" />
           </pattern>
           <pattern id="outside" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(-45)">
-            <line x1="0" x2="0" y1="0" y2="6" class="outside-line" stroke-width="1.5" />
+            <line x1="0" x2="0" y1="0" y2="6" stroke-width="1.5" />
           </pattern>
         </defs>
         ${outlines.map(({ code, path }, i) => {
@@ -163,7 +163,7 @@ interface LegendProps {
 
 function Legend({ edges, swatches, width }: LegendProps) {
   const colours = Math.max(0, edges.length - 1);
-  if (width === 0) return html`<svg class="legend" height="30"></svg>`;
+  if (width === 0) return html`<svg class="drawing legend" height="30"></svg>`;
   const texts = edges.map(money);
   const room = letterWidth * Math.max(0, ...texts.map(({ length }) => length)) + 8;
   const step = Math.min(Math.max(54, room), (width - 30) / (colours + 1));

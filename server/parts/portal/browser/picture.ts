@@ -51,8 +51,8 @@ interface GridProps {
 
 export const Grid = ({ ticks, y, from, to, gap, text }: GridProps) =>
   ticks.map(
-    (tick) => html`<g class="grid">
-      <line x1=${from} x2=${to} y1=${y(tick)} y2=${y(tick)} />
+    (tick) => html`<g>
+      <line class="track" x1=${from} x2=${to} y1=${y(tick)} y2=${y(tick)} />
       <text x=${from - gap} y=${y(tick)} dy="0.32em" text-anchor="end">${text(tick)}</text>
     </g>`,
   );
@@ -118,7 +118,7 @@ export function Steps(props: StepsProps) {
   >
     ${width > 0 && children}
     <div class="note" role="status" hidden=${note === null} style=${note ? { left: `${left}px`, top: `${note.y}px`, transform: note.isBelow ? "translateX(-50%)" : "" } : {}}>
-      ${note?.lines.map((line, i) => (i === 0 ? html`<b>${line}</b>` : html`<span>${line}</span>`))}
+      ${note?.lines.map((line, i) => html`<div>${i === 0 ? html`<b>${line}</b>` : line}</div>`)}
     </div>
   </div>`;
 }

@@ -131,10 +131,10 @@ export function Trend({ years, pinned, year: chosen, isBeside = false }: TrendPr
               isFew(run[0])
                 ? null
                 : run.length > 1
-                  ? html`<path class=${isBeside ? "band nation" : "band"} d=${band(run)} />
+                  ? html`<path class=${isBeside ? "half nation" : "half"} d=${band(run)} />
                     ${!isBeside && html`<path class="line allowed" d=${lineOf("median_allowed")(run)} />`}
                     <path class=${`line ${isBeside ? "nation" : "charge"}`} d=${lineOf("median_charge")(run)} />`
-                  : html`<line class="band one" x1=${at(run[0])} x2=${at(run[0])} y1=${y(run[0].p25_charge)} y2=${y(run[0].p75_charge)} />`
+                  : html`<rect class="half" x=${at(run[0]) - 12} width="24" y=${y(run[0].p75_charge)} height=${y(run[0].p25_charge) - y(run[0].p75_charge)} />`
             }
           </g>`,
         )}
@@ -171,7 +171,7 @@ export function Trend({ years, pinned, year: chosen, isBeside = false }: TrendPr
         )}
         ${ends.map(
           ({ y, labelY, kind, amount, what }) => html`<g class=${`end ${kind}`}>
-            ${Math.abs(labelY - y) > 2 && html`<line class="leader" x1=${at(last) + 5} x2=${endX - 2} y1=${y} y2=${labelY} />`}
+            ${Math.abs(labelY - y) > 2 && html`<line x1=${at(last) + 5} x2=${endX - 2} y1=${y} y2=${labelY} />`}
             ${
               kind === "mark"
                 ? html`<${PinShape} letter=${what} x=${endX + 6} y=${labelY} />

@@ -70,7 +70,7 @@ function Shown({ answer }: { answer: Answer }) {
     <p role="status"><b class=${status < 400 ? "good" : "bad"}>${status} ${statusText}</b> <span class="quiet">in ${whole(ms)} ms · <code>${path}</code></span>
       ${status === 401 && html` ${settings.signup === "off" ? "You get a key from whoever runs this server:" : html`<a href="/signup">Get a key</a> or`} <a href="/account">paste yours</a>.`}
     </p>
-    <dl class="facts">${headers.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>
+    <dl class="facts">${headers.map(([name, value]) => html`<dt class="quiet">${name}</dt><dd>${value}</dd>`)}</dl>
     <pre class="answer" tabindex="0" role="region" aria-label="The answer's body">${text}</pre>
     ${cut && html`<p class="quiet small">${cut}</p>`}
   </div>`;

@@ -23,7 +23,7 @@ export const dayOf = (time: string | number) =>
 
 export function Usage({ usage, burst, retry }: UsageProps) {
   if (usage instanceof Failure)
-    return html`<div class="band bad" role="alert">
+    return html`<div class="band wrong" role="alert">
       ${sentenceOf(usage)} Keys and warnings can be changed meanwhile. <button type="button" onClick=${retry}>Try again</button>
     </div>`;
   const { period, quota: month, days } = usage;

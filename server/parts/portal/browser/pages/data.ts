@@ -96,7 +96,7 @@ function Version({ version, isFirst }: { version: Dataset; isFirst: boolean }) {
         <section class="wide">
           <h3>Checksum (SHA-256)</h3>
           <dl class="facts">
-            <dt>the rows, the same for every file format</dt><dd><code>${version.content_sha256}</code></dd>
+            <dt class="quiet">the rows, the same for every file format</dt><dd><code>${version.content_sha256}</code></dd>
           </dl>
         </section>
       </div>`
@@ -131,7 +131,7 @@ function Loading({ version }: { version: Dataset }) {
       <dl class="facts">${names.map((name) => {
         const [type, meaning] = (columns[name] ?? " | ").split(" | ");
         const other = parquetNames[name];
-        return html`<dt><code>${name}</code></dt><dd>${meaning} <span class="quiet">· ${type}${other && html`; in Parquet <code>${other}</code>${other.endsWith("_cents") && ", an integer in cents"}`}${notInParquet.includes(name) && "; not in Parquet"}</span></dd>`;
+        return html`<dt class="quiet"><code>${name}</code></dt><dd>${meaning} <span class="quiet">· ${type}${other && html`; in Parquet <code>${other}</code>${other.endsWith("_cents") && ", an integer in cents"}`}${notInParquet.includes(name) && "; not in Parquet"}</span></dd>`;
       })}</dl>
     </section>
     <section class="wide">

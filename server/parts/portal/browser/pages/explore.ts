@@ -74,7 +74,7 @@ function Shown({ view }: { view: View }) {
       <${Sentence} words=${wordsOf(view)} view=${view} />
       <${Chips} view=${view} />
     </div>
-    <div class=${`pictures ${isNear ? "near-place" : ""}`}>
+    <div class="pictures">
       <${Compared} view=${view} />
       ${isNear && list}
       <${Charges} view=${view} />

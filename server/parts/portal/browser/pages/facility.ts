@@ -46,7 +46,7 @@ function Page({ url }: { url: URL }) {
     <${ErrorBand} of=${loaded} />
     ${
       view === null
-        ? html`<div class="sentence hospital-head"></div><div class="card blank"></div>`
+        ? html`<div class="sentence heading"></div><div class="card blank"></div>`
         : view instanceof Failure
           ? html`<h1>Nothing was found.</h1>
               <p class="under">${noHospital(ccn, year)} ${year !== null && html`<a href=${withParameters({ year: null })}>See the newest year</a> · `}<a href=${inYear("/")}>Explore what there is</a></p>`
@@ -67,7 +67,7 @@ function Shown({ view, sorted, shown }: ShownProps) {
   const { facility, data, source } = answer;
   const { own, share, further } = hospitalText(answer, code);
   const gone = goneText(view);
-  return html`<div class="sentence hospital-head">
+  return html`<div class="sentence heading">
       <div>
         <h1>${facility.facility}</h1>
         <p class="under quiet">${addressText(answer)}</p>

@@ -67,10 +67,10 @@ function Page() {
       <p>Made from <a href="#openapi"><code>openapi.json</code></a>, from which tools can generate clients. Requests from this page use your key if this browser has one, and the key of these pages otherwise.</p>
     </header>
     <nav class="contents" aria-label="On this page">
-      <p>For all requests</p>
+      <p class="quiet">For all requests</p>
       <ul>${[...headings, loopHeading].map((heading) => html`<li><a href=${`#${anchorOf(heading)}`}>${heading}</a></li>`)}</ul>
       ${tags.map(
-        ({ name, description }) => html`<p>${description}</p>
+        ({ name, description }) => html`<p class="quiet">${description}</p>
           <ul>
             ${operations.filter(({ tag }) => tag === name).map(({ id, path }) => html`<li><a href=${`#${id}`} aria-current=${id === current ? "true" : undefined}><code>${shortOf(path)}</code></a></li>`)}
           </ul>`,
