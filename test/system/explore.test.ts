@@ -419,6 +419,10 @@ test("choosing a state, procedure, year or hospital updates charts and URL, and 
   await page.keyboard.press("Enter");
   await heading(page, "Nothing was found.");
   await page.getByText("The place “nowhere” isn't known here").waitFor();
+  const place = page.getByRole("combobox", { name: "State, city or ZIP code" });
+  assert.equal(await place.inputValue(), "nowhere: not known");
+  assert.equal(await page.locator(".chips *").count(), 0);
+  assert.match(await page.title(), /^Nothing was found – /);
   assert.doesNotMatch(await page.locator("main").innerText(), /\$\d|Maryland/);
   await page.goBack();
   await heading(page, "In Alabama, 40 hospitals");

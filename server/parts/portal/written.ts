@@ -9,6 +9,7 @@ import { type ExploreWords, wordsOf } from "./browser/explore-words.ts";
 import { addressText, goneText, hospitalText, hospitalViewOf } from "./browser/hospital-words.ts";
 import { type Nothing, seeTitle, type Way } from "./browser/nothing.ts";
 import { titleOf } from "./browser/procedures.ts";
+import { unknownTitle } from "./browser/states.ts";
 import { noHospital, orderText, paysTitle, placeTitle, shareOf, textOf } from "./browser/words.ts";
 import {
   caveatOf,
@@ -89,7 +90,7 @@ function writePrices(path: string, parameters: URLSearchParams, ask: Ask) {
     : controlsOf({
         procedure: view.choice.words ?? titleOf({ code: view.code, name: official ?? view.code }),
         detail: official === undefined ? view.code : `${view.code} · ${official}`,
-        place: placeTitle(choice) || "Whole nation",
+        place: view.unknown ? unknownTitle(view.unknown) : placeTitle(choice) || "Whole nation",
         year: choice.year ?? String(knownOf(view)?.source.data_year ?? ""),
       });
   if (words.found === null) return { controls, ...writeNothing(path, parameters, words, source) };

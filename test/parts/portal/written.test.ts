@@ -318,6 +318,22 @@ test("a city that several states have is a question, also in an address, and an 
   }
 });
 
+test("a place that isn't known is said in its field, and poses as a filter nowhere", () => {
+  for (const [place, shown] of [
+    ["near=xyzzy", "xyzzy: not known"],
+    ["near=00000&within=50", "00000: not known"],
+    ["near=Springfield", "Springfield: in several states"],
+    ["near=xyzzy&city=Boston%2C+MA", "xyzzy: not known"],
+    ["state=ZZ", "ZZ: not known"],
+  ])
+    for (const procedure of ["", "procedure=5115&"]) {
+      const { head, sentence } = writtenAt(procedure + place, placedVersions);
+      assert.ok(sentence.includes(`disabled value="${shown}"`), sentence);
+      assert.doesNotMatch(head + sentence, /within \d+ miles|in ZZ\b|Boston/i);
+      assert.match(textIn(head, "title"), /^(Nothing was found|“Springfield” is in several states) – /);
+    }
+});
+
 test("Maryland is named only where the place is in Maryland", () => {
   for (const [near, isThere] of [
     ["Baltimore, MD", true],

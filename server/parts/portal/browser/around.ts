@@ -11,7 +11,7 @@ import {
   unlessFailed,
 } from "./answers.ts";
 import { type Doubtful, defaultMiles, farthest, type Option, radiusesInMiles } from "./choice.ts";
-import { isAlike, stateOf, states } from "./states.ts";
+import { isAlike, namesakesIn, stateOf, states } from "./states.ts";
 import { isPriced } from "./words.ts";
 
 /** Finds places and hospitals around them, and sums up the prices there, because the API does that only for states. */
@@ -122,13 +122,6 @@ export function rankAmong(
 export function milesText(miles: number | undefined, isSameZip: boolean): string {
   if (miles === undefined) return "–";
   return miles >= 1 ? miles.toFixed(1) : isSameZip ? "same ZIP" : "under 1";
-}
-
-/** The cities that an ambiguous name of a place means, such as `Springfield, IL`, from the API's error; empty for others. */
-export function namesakesIn(unknown: Failure): string[] {
-  const [, states = "", name] =
-    / in several states: ([A-Z, ]+); .* as in (.*), [A-Z]{2}$/.exec(unknown.message) ?? [];
-  return name === undefined ? [] : states.split(", ").map((state) => `${name}, ${state}`);
 }
 
 /** Returns a ZIP code or a city as the API understands it; of a city in several states, all of them; empty if unknown. */

@@ -26,6 +26,7 @@ import { YearField, yearsOf } from "./form.ts";
 import { choose, pin } from "./location.ts";
 import { doubtOf, nothingMatches, otherMeaning, otherText, surelyMeant } from "./nothing.ts";
 import { bodyParts, codesBy, includedIn, plainOf, titleOf } from "./procedures.ts";
+import { unknownTitle } from "./states.ts";
 import { placeTitle } from "./words.ts";
 
 /** The fields of the Explore page: procedure, place, hospitals to compare, year. */
@@ -64,7 +65,7 @@ export function Controls({ choice, view }: ControlsProps) {
     <${Chooser}
       class="place"
       label="State, city or ZIP code"
-      value=${placeTitle(choice) || "Whole nation"}
+      value=${view?.unknown ? unknownTitle(view.unknown) : placeTitle(choice) || "Whole nation"}
       find=${(text: string) => viewOnce((ask) => placesFor(text, year, priced, ask))}
       choose=${({ more }: Option) => choose({ ...nowhere, ...more })}
       search=${(near: string) => choose({ ...nowhere, near })}

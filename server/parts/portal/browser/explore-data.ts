@@ -19,6 +19,7 @@ import {
 import { aroundScope, maxPageRows, nearestOf, noPrice, rankAmong, type Scope, understood } from "./around.ts";
 import { type Choice, comparing, defaultProcedure, placedAt, placeOf, sortKeys } from "./choice.ts";
 import { type OtherMeaning, otherMeaning, surelyMeant } from "./nothing.ts";
+import { type UnknownPlace, unknownPlace } from "./states.ts";
 import { entryOf, isPriced, type Standings } from "./words.ts";
 
 /** Makes the view of the Explore page from the API's answers. The server makes the same view for its words. */
@@ -66,6 +67,7 @@ export interface View {
   pinned: Pinned[];
   /** The procedure's unpriced hospitals if no hospital in the place has a price; null otherwise or without any. */
   unpriced: FacilitiesAnswer | null;
+  unknown: UnknownPlace | null;
   /** The nearest hospital with a price if none around `near` has one; null otherwise, or if none is found. */
   nearest: Priced | null;
   datasets: Dataset[];
@@ -157,6 +159,7 @@ function servedView(choice: Choice, ask: Ask): View {
           : isCovered
             ? unpricedOf(choice, code, ask)
             : null,
+    unknown: unknownPlace(choice, scope),
     nearest: unpriced && near !== null && unlessFailed(nation) ? nearestOf(code, near, year, ask) : null,
   };
 }
@@ -184,7 +187,7 @@ function searchedView(choice: Choice, words: string, ask: Ask): View {
       datasets: unlessFailed(versions)?.data ?? [],
     },
     ...{ scope: noPrice, nation: noPrice, trends: noPrice, list: emptyList, few: null },
-    ...{ pinned: [], unpriced: null, nearest: null },
+    ...{ pinned: [], unpriced: null, unknown: null, nearest: null },
   };
 }
 

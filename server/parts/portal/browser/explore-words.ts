@@ -1,5 +1,5 @@
 import { money } from "../../../shared/browser/format.ts";
-import { Failure, unlessFailed } from "./answers.ts";
+import { unlessFailed } from "./answers.ts";
 import { knownOf, type View } from "./explore-data.ts";
 import { type Nothing, nothingText, otherText, searchText } from "./nothing.ts";
 import {
@@ -19,7 +19,7 @@ import {
 /** Puts a view of the Explore page into words. The server writes them, and the browser shows the same. */
 
 export interface ExploreWords {
-  /** Empty if no data has the procedure. */
+  /** Empty if no data has the procedure, and for a place that isn't known. */
   title: string;
   /** Null if no price was found. */
   found: {
@@ -54,7 +54,8 @@ function pricesOf(view: View): Omit<ExploreWords, "version"> {
   const { choice, code } = view;
   const known = knownOf(view);
   const name = known?.procedure?.name;
-  const title = name === undefined ? "" : pricesTitle({ code, name }, choice, known?.source.data_year);
+  const title =
+    name === undefined || view.unknown ? "" : pricesTitle({ code, name }, choice, known?.source.data_year);
   const scope = unlessFailed(view.scope);
   if (scope === null) return { title, found: null, nothing: nothingOf(view) };
   const { facilities, median_allowed } = scope.summary;
@@ -89,14 +90,13 @@ function yearBefore({ choice, trends, scope }: View): string {
 }
 
 function nothingOf(view: View): Nothing {
-  const { choice, search, other, code, unpriced, scope, nation, nearest, datasets } = view;
+  const { choice, search, other, code, unpriced, unknown, nation, nearest, datasets } = view;
   if (other !== null) return otherText(choice.words ?? "", other);
   if (search !== null) return searchText(choice.words ?? "", search);
   const known = unlessFailed(nation);
   return nothingText({
-    ...{ choice, code, unpriced, nearest, datasets },
+    ...{ choice, code, unpriced, unknown, nearest, datasets },
     official: (unpriced ?? known)?.procedure?.name,
-    unknownPlace: scope instanceof Failure && scope.param === "near" ? scope : null,
     version: known?.source.data_version,
   });
 }

@@ -4,6 +4,7 @@ import {
   type Absent,
   type Ask,
   type Dataset,
+  type Entry,
   type FacilitiesAnswer,
   Failure,
   type Priced,
@@ -11,10 +12,17 @@ import {
   type SearchAnswer,
   unlessFailed,
 } from "./answers.ts";
-import { meantOf, milesText, namesakesIn, placesNamed } from "./around.ts";
-import { type Choice, nowhere, procedureChanges } from "./choice.ts";
+import { meantOf, milesText, placesNamed } from "./around.ts";
+import { type Choice, farthest, nowhere, procedureChanges } from "./choice.ts";
 import { plainOf, titleOf } from "./procedures.ts";
-import { isInMaryland, stateInSentence, stateOf, states, whyMaryland, whyMissing } from "./states.ts";
+import {
+  isInMaryland,
+  stateInSentence,
+  stateOf,
+  type UnknownPlace,
+  whyMaryland,
+  whyMissing,
+} from "./states.ts";
 import { placeText } from "./words.ts";
 
 /** Explains why no prices are shown, and links to pages with prices. The server runs this module too. */
@@ -28,8 +36,7 @@ interface Absence {
   unpriced: Pick<FacilitiesAnswer, "summary" | "data"> | null;
   /** The nearest hospital with a price, if none in the chosen circle has one. */
   nearest: Priced | null;
-  /** The failure of a place that isn't known, or that several states have; null for a known place or none. */
-  unknownPlace: Failure | null;
+  unknown: UnknownPlace | null;
   /** The data version of the nation's prices; undefined if the nation has no price. */
   version: string | undefined;
   datasets: readonly Dataset[];
@@ -187,28 +194,22 @@ const noMatchText = (words: string) =>
     : "This data has operations and larger procedures without a hospital stay. Scans, tests, visits, drugs and hospital stays aren't in it.";
 
 export function nothingText(absence: Absence): Nothing {
-  const { choice, code, official, unpriced, nearest, unknownPlace, version, datasets } = absence;
+  const { choice, code, official, unpriced, nearest, unknown, version, datasets } = absence;
   const { state, near } = choice;
-  const name = plainOf(code)?.name ?? official;
-  const isState = state === null || state in states;
   const hasNation = version !== undefined;
-  const where = isState && hasNation ? placeText(choice) : "";
+  const last: Way =
+    (state === null && near === null) || !hasNation
+      ? { text: "See what there is", changes: null }
+      : { text: "See the whole nation", changes: nowhere };
+  if (unknown !== null) return unknownText(unknown, near === null, last);
+  const name = plainOf(code)?.name ?? official;
+  const where = hasNation ? placeText(choice) : "";
   const dataset = datasets.find(({ data_version }) => data_version === version);
   const missing =
     state === "MD"
       ? { state, reason: "" }
       : dataset?.coverage.missing_states.find((each) => each.state === state);
-  const isUnknown = near !== null && unknownPlace !== null;
-  const namesakes = unknownPlace === null ? [] : namesakesIn(unknownPlace);
-  const miles = nearest?.distance ?? null;
   const why = () => {
-    if (!isState) return `There is no state “${printable(state)}”.`;
-    if (isUnknown)
-      return namesakes.length > 0
-        ? "Choose one:"
-        : /^\d/.test(near)
-          ? `The ZIP code “${printable(near)}” isn't known here.`
-          : `The place “${printable(near)}” isn't known here: write a city with its state, as in Columbus, OH, or a ZIP code.`;
     if (unpriced) return unpricedText(unpriced, where);
     if (name === undefined) return `The data has no procedure group “${printable(code)}”.`;
     const none = `No hospital ${where || "in the data"} has a price for it.`;
@@ -216,27 +217,27 @@ export function nothingText(absence: Absence): Nothing {
     return missing ? `${whyMissing(missing)}.` : none;
   };
   return {
-    title:
-      name && isState && !isUnknown
-        ? `No prices for ${name} ${where}`.trim()
-        : near !== null && namesakes.length > 0
-          ? `“${printable(near)}” is in several states`
-          : "Nothing was found",
-    why: [why(), nearest && miles !== null && nearestText(nearest, miles)].filter(Boolean).join(" "),
-    ways: [
-      ...namesakes.map((near) => ({ text: near, changes: { ...nowhere, near } })),
-      ...(miles === null
-        ? []
-        : [{ text: "See what it charges", changes: { within: String(Math.ceil(miles)) } }]),
-      (state === null && near === null) || !hasNation
-        ? { text: "See what there is", changes: null }
-        : { text: "See the whole nation", changes: nowhere },
-    ],
+    title: name ? `No prices for ${name} ${where}`.trim() : "Nothing was found",
+    why: [why(), nearest && nearestText(nearest)].filter(Boolean).join(" "),
+    ways: [...(nearest ? [{ text: "See what it charges", changes: widerTo(nearest) }] : []), last],
   };
 }
 
-const nearestText = ({ facility, city, state }: Priced, miles: number) =>
-  `The nearest with a price: ${facility}, ${city}, ${state}, ${milesText(miles, false)} miles.`;
+/** Says that a place isn't known, or asks which of several is meant. @param isState whether the address names a state */
+function unknownText({ text, namesakes }: UnknownPlace, isState: boolean, last: Way): Nothing {
+  const ways = [...namesakes.map((near) => ({ text: near, changes: { ...nowhere, near } })), last];
+  if (namesakes.length > 0) return { title: `“${text}” is in several states`, why: "Choose one:", ways };
+  const why = isState
+    ? `There is no state “${text}”.`
+    : /^\d/.test(text)
+      ? `The ZIP code “${text}” isn't known here.`
+      : `The place “${text}” isn't known here: write a city with its state, as in Columbus, OH, or a ZIP code.`;
+  return { title: "Nothing was found", why, ways };
+}
+
+const nearestText = ({ facility, city, state, distance }: Entry) =>
+  `The nearest with a price: ${facility}, ${city}, ${state}, ${milesText(distance, false)} miles.`;
+const widerTo = ({ distance = farthest }: Entry) => ({ within: String(Math.ceil(distance)) });
 
 function unpricedText({ summary, data }: Pick<FacilitiesAnswer, "summary" | "data">, where: string): string {
   const { facilities } = summary;

@@ -58,8 +58,8 @@ const shown = (word: Word) =>
   typeof word === "string" ? word : html`<span class=${word.kind}>${word.text}</span>`;
 
 /** Shows the place and the compared hospitals, with buttons to remove them. */
-export function Chips({ view: { choice, pinned, scope } }: { view: View }) {
-  const place = placeTitle(choice);
+export function Chips({ view: { choice, pinned, scope, unknown } }: { view: View }) {
+  const place = unknown ? "" : placeTitle(choice);
   // Offers the next larger radius. If nothing is found, the text links to larger circles.
   const wider =
     choice.near === null || scope instanceof Failure
