@@ -836,6 +836,68 @@ test("more hospitals load until all are listed, and clicking a row pins its hosp
   assert.match(page.url(), /with=\d{6}/);
 });
 
+test("the list's title says that compared hospitals stand above the order, and its count has them", async () => {
+  const path = "/api/v1/healthcare/facilities?procedure=5072&sort=charge&limit=100";
+  const [all, inAlabama] = await Promise.all(
+    ["", "&state=AL"].map(async (more) => (await answerOf<FacilitiesAnswer>(path + more)).data),
+  );
+  const elsewhere = all.find(({ state }) => state !== "AL") ?? assert.fail("a hospital elsewhere");
+  const { page } = await open("/?procedure=5072");
+  for (const [place, pinned, counted] of [
+    ["", [], 10],
+    ["", [all[1]], 10],
+    ["", [all[40], all[2]], 10],
+    ["&state=AL", [elsewhere], 11],
+    ["&state=AL", [inAlabama[30], elsewhere, inAlabama[0]], 11],
+  ] as const) {
+    await page.goto(`/?procedure=5072${place}&with=${pinned.map(({ ccn }) => ccn).join(",")}`);
+    const list = place === "" ? all : inAlabama;
+    const above = ["", ": the compared one, then", ": the compared ones, then"][Math.min(pinned.length, 2)];
+    const title = `${list.length} hospitals${above || ","} lowest charge first`;
+    await page.getByRole("heading", { name: title, exact: true }).waitFor();
+    const rows = page.locator(".facilities tbody tr");
+    assert.equal(await rows.count(), counted);
+    const outside = await rows.filter({ hasText: "elsewhere, not counted" }).count();
+    assert.equal(counted - outside, 10);
+    await page.locator(".more", { hasText: `10 of ${list.length}` }).waitFor();
+    const names = await rows.locator(".name a").allInnerTexts();
+    const others = list.filter(({ ccn }) => pinned.every((one) => one.ccn !== ccn));
+    assert.deepEqual(
+      names,
+      [...pinned, ...others].slice(0, counted).map(({ facility }) => facility),
+    );
+    await page.getByRole("button", { name: "Show 25 more" }).click();
+    await page.locator(".more", { hasText: `35 of ${list.length}` }).waitFor();
+    assert.equal(await rows.count(), counted + 25);
+  }
+});
+
+test("more than three hospitals to compare are said, and a fourth can't be chosen", async () => {
+  const said = "No more than 3 hospitals can be compared.";
+  const { page } = await open("/?procedure=5072&state=NY&with=000041,000043,000045,000047,000041,zzz", {
+    mayFail: ({ pathname }) => pathname.endsWith("/zzz"),
+  });
+  await page.locator(".under", { hasText: `${said} Left out: 000047, zzz.` }).waitFor();
+  await page.locator(".facilities .about", { hasText: said }).waitFor();
+  const address = page.url();
+  const row = page.locator(".facilities tbody tr", { hasText: "000049" });
+  const dot = page.locator(".facility-dot:not(.choice)").first();
+  for (const one of [row.locator("td.charge"), dot]) {
+    assert.equal(await one.evaluate((shown) => getComputedStyle(shown).cursor), "auto");
+    await one.click({ force: true });
+  }
+  assert.equal(page.url(), address);
+  // The next one takes the place of one that is taken off.
+  await page.getByRole("button", { name: "Remove: A Hospital 000041" }).click();
+  await page.locator(".under", { hasText: `${said} Left out: zzz.` }).waitFor();
+  assert.equal(chosen(page).with, "000043,000045,000047,zzz");
+  await page.getByRole("button", { name: "Remove: B Hospital 000045" }).click();
+  await page.getByRole("button", { name: "Remove: C zzz" }).click();
+  await page.locator(".facilities .about", { hasText: said }).waitFor({ state: "detached" });
+  await row.locator("td.charge").click();
+  await page.waitForURL((url) => url.searchParams.get("with") === "000043,000047,000049");
+});
+
 test("marks of hospitals with nearly the same charge don't overlap", async () => {
   const list = await answerOf<FacilitiesAnswer>("/api/v1/healthcare/facilities?procedure=5072&limit=100");
   const priced = list.data.filter(isPriced).toSorted((a, b) => a.submitted_charge - b.submitted_charge);

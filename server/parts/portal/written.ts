@@ -133,12 +133,12 @@ function writePrices(path: string, parameters: URLSearchParams, ask: Ask) {
   return {
     controls,
     title: words.title,
-    description: [textOf(main), ...ownText, words.version?.text, caveatOf(source)].filter(Boolean).join(" "),
-    sentence: `<h1>${htmlOf(main)}</h1>${noteOf(source)}${path.startsWith("/embed") ? "" : versionHtml(path, parameters, words) + under}`,
+    description: [textOf(main), ...ownText, words.note?.text, caveatOf(source)].filter(Boolean).join(" "),
+    sentence: `<h1>${htmlOf(main)}</h1>${noteOf(source)}${path.startsWith("/embed") ? "" : noteHtml(path, parameters, words) + under}`,
     tables: [
       formOf(path),
       tableOf(
-        `${rows.length < facilities ? "The first" : "All"} hospitals of the list, ${orderText(choice)}, data version ${data_version}`,
+        `${rows.length < facilities ? "The first" : "All"} hospitals of the list${orderText(choice)}, data version ${data_version}`,
         ["Hospital", ...(isNear ? ["Miles"] : []), paysTitle, "Medicare allows", "Charge"],
         rows.map(rowOf),
       ),
@@ -157,9 +157,9 @@ function linkHtml(path: string, parameters: URLSearchParams, { text, changes, ho
   return `<a href="${escapeHtml(url)}">${escapeHtml(text)}</a>`;
 }
 
-function versionHtml(path: string, parameters: URLSearchParams, { version }: ExploreWords): string {
-  if (version === null) return "";
-  const { text, link } = version;
+function noteHtml(path: string, parameters: URLSearchParams, { note }: ExploreWords): string {
+  if (note === null) return "";
+  const { text, link } = note;
   const changes = { year: null, versions: null };
   return `<p class="under">${escapeHtml(text)} ${link === null ? "" : linkHtml(path, parameters, { text: link, changes })}</p>`;
 }
@@ -185,7 +185,7 @@ function writeNothing(
   return {
     title: words.title || title,
     description: [`${title}.`, why, before].filter(Boolean).join(" "),
-    sentence: `<h1>${escapeHtml(title)}.</h1>${noteOf(source)}${versionHtml(path, parameters, words)}${under(`${escapeHtml(why)} ${links.join(" · ")}`)}${before ? under(escapeHtml(before)) : ""}${list.join("")}`,
+    sentence: `<h1>${escapeHtml(title)}.</h1>${noteOf(source)}${noteHtml(path, parameters, words)}${under(`${escapeHtml(why)} ${links.join(" · ")}`)}${before ? under(escapeHtml(before)) : ""}${list.join("")}`,
     tables: [formOf(path)],
   };
 }

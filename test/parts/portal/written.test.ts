@@ -133,6 +133,17 @@ test("an unknown hospital in a comparison is skipped, and the others keep their 
   assert.match(metaOf(html, "description") ?? "", / Hospital 000041 charges .* Hospital 000001 charges /);
 });
 
+test("a page without JavaScript says which hospitals of its URL aren't compared", async () => {
+  const said = "No more than 3 hospitals can be compared. Left out: ";
+  const saidOf = async (compared: string) => {
+    const html = await pageAt(`/?procedure=5072&with=${compared}`);
+    return new RegExp(`${said}[\\w, ]*\\.`).exec(html)?.[0];
+  };
+  assert.equal(await saidOf("000041,000001,000002,000003,000004"), `${said}000003, 000004.`);
+  assert.equal(await saidOf("000041,000001,000002&with=&with=zzz"), `${said}zzz.`);
+  assert.equal(await saidOf("000041,000001,000002,000041"), undefined);
+});
+
 test("a compared hospital without a price is described as having none", async () => {
   const html = await pageAt("/?procedure=5361&with=000001");
   assert.match(metaOf(html, "description") ?? "", / Hospital 000001 has no price for this procedure/);

@@ -16,6 +16,7 @@ import {
   type Doubtful,
   defaultProcedure,
   maxPinned,
+  mostCompared,
   nowhere,
   type Option,
   procedureChanges,
@@ -137,8 +138,7 @@ async function unknownText(text: string, year: string | null): Promise<string> {
 /** Offers hospitals with a price, and then hospitals without. @param home the state that comes first in both groups */
 async function findHospital(choice: Choice, code: string, text: string, home?: string): Promise<Option[]> {
   const { year, pinned } = choice;
-  if (pinned.length === maxPinned)
-    throw new Error(`${maxPinned} hospitals can be compared: take one off first.`);
+  if (pinned.length === maxPinned) throw new Error(`${mostCompared}: take one off first.`);
   if (text === "") throw new Error("Write a name, a city or a ZIP code.");
   const found = await facilitiesBy(text, year);
   if (found.length === 0)

@@ -1,5 +1,6 @@
-import { money } from "../../../shared/browser/format.ts";
+import { money, printable } from "../../../shared/browser/format.ts";
 import { unlessFailed } from "./answers.ts";
+import { mostCompared } from "./choice.ts";
 import { knownOf, type View } from "./explore-data.ts";
 import { type Nothing, nothingText, otherText, searchText } from "./nothing.ts";
 import {
@@ -34,23 +35,30 @@ export interface ExploreWords {
   } | null;
   /** Null if a price was found. */
   nothing: Nothing | null;
-  /** Says that the data version isn't the newest, or that the one in the address is gone; null if neither. */
-  version: { text: string; link: string | null } | null;
+  /** Says that hospitals to compare are left out, or that the data version is older or gone; null if neither. */
+  note: { text: string; link: string | null } | null;
 }
 
-export const wordsOf = (view: View): ExploreWords => ({ ...pricesOf(view), version: versionOf(view) });
+export const wordsOf = (view: View): ExploreWords => ({ ...pricesOf(view), note: noteOf(view) });
 
-function versionOf(view: View): ExploreWords["version"] {
+function noteOf(view: View): ExploreWords["note"] {
   const shown = knownOf(view)?.source.data_version;
   if (shown === undefined) return null;
-  const gone = view.gone === null ? "" : `${notInData(view.gone)} `;
+  const { leftOut } = view.choice;
   const newest = view.datasets.find(({ status }) => status === "current")?.data_version;
-  if (newest !== undefined && newest !== shown)
-    return { text: `${gone}This is data version ${shown}.`, link: `See the newest, ${newest}` };
-  return gone === "" ? null : { text: `${gone}This is the newest data version, ${shown}.`, link: null };
+  const isOlder = newest !== undefined && newest !== shown;
+  const texts = [
+    leftOut.length > 0 && `${mostCompared}. Left out: ${leftOut.map(printable).join(", ")}.`,
+    view.gone !== null && notInData(view.gone),
+    isOlder
+      ? `This is data version ${shown}.`
+      : view.gone !== null && `This is the newest data version, ${shown}.`,
+  ].filter(Boolean);
+  if (texts.length === 0) return null;
+  return { text: texts.join(" "), link: isOlder ? `See the newest, ${newest}` : null };
 }
 
-function pricesOf(view: View): Omit<ExploreWords, "version"> {
+function pricesOf(view: View): Omit<ExploreWords, "note"> {
   const { choice, code } = view;
   const known = knownOf(view);
   const name = known?.procedure?.name;

@@ -16,19 +16,19 @@ import { isSynthetic, placeTitle, type Word } from "./words.ts";
 /** Shows the text around the pictures: the sentence, the choices, and notes on how to read the pictures. */
 
 export function Sentence({ words, view }: { words: ExploreWords; view: View }) {
-  const { version } = words;
+  const { note } = words;
   /** The caveat of the numbers shown or, without numbers, of the newest data. */
   const caveat = knownOf(view)?.source.caveat ?? view.datasets[0]?.caveat;
   const newest =
-    version?.link && html`<a href=${withParameters({ year: null, versions: null })}>${version.link}</a>`;
-  const band = html`<${WarningBand} caveat=${caveat} />${version && html`<p class="under">${version.text} ${newest}</p>`}`;
+    note?.link && html`<a href=${withParameters({ year: null, versions: null })}>${note.link}</a>`;
+  const band = html`<${WarningBand} caveat=${caveat} />${note && html`<p class="under">${note.text} ${newest}</p>`}`;
   return html`<${Prices} words=${words} code=${view.code} band=${band} />`;
 }
 
 interface PricesProps {
   words: ExploreWords;
   code: string;
-  /** The warning and the data version, which stand below the heading. */
+  /** The warning and the note, which stand below the heading. */
   band: ComponentChild;
 }
 
