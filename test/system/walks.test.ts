@@ -204,6 +204,38 @@ test("a hospital's page lists ten procedures first, more by a click, and the fil
   await close();
 });
 
+test("a hospital's chosen procedure stands above the order and the title says so, also in a saved picture, which has all columns", async () => {
+  const { ccn } = await somewhere();
+  const { data, facility } = await answerOf<FacilityAnswer>(`/facilities/${ccn}`);
+  const [least] = data.toSorted((a, b) => a.submitted_charge - b.submitted_charge);
+  const guarded = await openPage(browser, server.api);
+  const { page } = guarded;
+  page.setDefaultTimeout(patienceMs);
+  for (const [sort, order] of [
+    ["", "dearest against the nation first"],
+    ["&sort=charge&order=desc", "highest charge first"],
+    ["&sort=name", "by name"],
+  ])
+    for (const procedure of ["", least.code]) {
+      await page.goto(`/facilities/${ccn}?procedure=${procedure}${sort}`);
+      const above = procedure === "" ? ", " : ": the chosen one, then ";
+      const title = `${data.length} procedures${above}${order}`;
+      await page.getByRole("heading", { name: title, exact: true }).waitFor();
+      const list = page.locator(".standing");
+      const first = await list.locator("tbody tr").first().innerText();
+      assert.equal(first.includes(least.code), procedure !== "");
+      const saved = await savedTexts(page, list);
+      assert.ok(saved.includes(title), saved);
+      for (const head of [paysTitle, "Allowed", "Charge", "vs. nation", `vs. ${facility.state}`, "Services"])
+        assert.ok(saved.includes(head), `${head} is in ${saved}`);
+      const compared = await list.locator("td.number span[title]").allInnerTexts();
+      assert.ok(compared.length > 10);
+      for (const text of compared) assert.ok(saved.includes(text), `${text} is in ${saved}`);
+    }
+  await guarded.close();
+  guarded.assertWellBehaved();
+});
+
 test("on a phone, each compared hospital is named once before the list, and its chip is a letter", async () => {
   const { ccns, zip } = await nearlyEqual();
   const { page, close } = await openPage(browser, server.api, phone);
@@ -499,7 +531,8 @@ for (const viewport of [wide, narrow])
           heads.map(({ textContent }) => textContent?.replaceAll(/\s+/g, " ").trim() ?? ""),
         );
       assert.equal(heads.length, 4);
-      assert.ok(drawn.includes((await page.title()).split(" – ")[0]), `place and procedure are in ${drawn}`);
+      const [title] = (await page.title()).split(/, \d{4} – /);
+      assert.ok(drawn.includes(`${title}, ${years[0]}–2024`), `place, procedure and years are in ${drawn}`);
       for (const text of [...heads, ...lines]) assert.ok(drawn.includes(text), `${text} is in ${drawn}`);
       await guarded.close();
       guarded.assertWellBehaved();
@@ -815,11 +848,15 @@ test("an analyst compares two hospitals over four years", async () => {
     const cellsOf = async (title: string) =>
       (await compared.filter({ hasText: title }).locator("td").allInnerTexts()).slice(0, 2);
     assert.deepEqual(await compared.locator("th").allInnerTexts(), [
-      paysTitle,
+      `${paysTitle} in 2024`,
       ...years.map((year) => `Allowed in ${year}`),
       ...years.map((year) => `Charge in ${year}`),
-      "Services",
+      "Services in 2024",
     ]);
+    const table = page.locator("#compared");
+    await table.locator(".about", { hasText: `, ${years[0]}–2024` }).waitFor();
+    const versions = years.map((year) => `${year}.1`).join(", ");
+    assert.match(await savedTexts(page, table), new RegExp(`${years[0]}–2024 .*versions ${versions}\\)`));
     for (const [i, year] of years.entries()) {
       const amounts = (of: "medicare_allowed" | "submitted_charge") =>
         [first, second].map(({ data }) => dollars(data[i][of] ?? 0));
