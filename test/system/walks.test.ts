@@ -748,6 +748,20 @@ test("typed words and a link with them lead to the same, unless a suggestion is 
     await heading(page, said);
     assert.equal(await page.locator("h1").innerText(), linked, words);
   }
+  // A link says what the list of suggestions shows, also after its words have become a procedure.
+  for (const isTyped of [false, true]) {
+    await page.goto(isTyped ? "/?procedure=5072" : "/?q=heart");
+    if (isTyped) {
+      await heading(page, "hospitals charge");
+      await field(page, "Procedure", "heart");
+      await page.keyboard.press("Enter");
+    }
+    await page.waitForURL((url) => url.searchParams.get("procedure") === "5191");
+    await page.locator(".under", { hasText: "“heart” also may be: " }).waitFor();
+  }
+  await page.locator(".under a", { hasText: "Heart ablation" }).click();
+  await heading(page, "for heart ablation");
+  await page.locator(".under", { hasText: "also may be" }).waitFor({ state: "detached" });
   await field(page, "Procedure", "pacemaker");
   await page.getByRole("option", { name: "may mean several procedures" }).waitFor();
   await option(page, "5222");

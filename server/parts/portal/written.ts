@@ -94,7 +94,7 @@ function writePrices(path: string, parameters: URLSearchParams, ask: Ask) {
         year: choice.year ?? String(knownOf(view)?.source.data_year ?? ""),
       });
   if (words.found === null) return { controls, ...writeNothing(path, parameters, words, source) };
-  const { main, share, own, paid, comparison } = words.found;
+  const { main, also, share, own, paid, comparison } = words.found;
   const { year } = choice;
   const ownHtml = own.map(({ letter, ccn, name, clause }) => {
     const link =
@@ -104,7 +104,9 @@ function writePrices(path: string, parameters: URLSearchParams, ask: Ask) {
     return `<p class="under"><b class="letter">${letter}</b> ${link}${htmlOf(clause)}</p>`;
   });
   const ownText = own.flatMap(({ name, clause }) => (name === null ? [] : [name + textOf(clause)]));
-  const under = `<p class="under small">${escapeHtml(share)}</p>${ownHtml.join("")}<p class="under further">${escapeHtml(paid)}</p><p class="under further quiet">${escapeHtml(comparison)}</p>`;
+  const links = also?.ways.map((way) => linkHtml(path, parameters, way)).join(" · ");
+  const alsoHtml = also ? `<p class="under">${escapeHtml(also.text)} ${links}</p>` : "";
+  const under = `${alsoHtml}<p class="under small">${escapeHtml(share)}</p>${ownHtml.join("")}<p class="under further">${escapeHtml(paid)}</p><p class="under further quiet">${escapeHtml(comparison)}</p>`;
   const { data_year, data_version } = unlessFailed(view.scope)?.source ?? { data_year: 0, data_version: "" };
   const isNear = choice.near !== null;
   const rowOf = ({

@@ -21,7 +21,7 @@ import {
 import { milesText, placesFor } from "../../../server/parts/portal/browser/around.ts";
 import { choiceOf } from "../../../server/parts/portal/browser/choice.ts";
 import { hospitalText } from "../../../server/parts/portal/browser/hospital-words.ts";
-import { plainOf } from "../../../server/parts/portal/browser/procedures.ts";
+import { plainOf, titleOf } from "../../../server/parts/portal/browser/procedures.ts";
 import {
   mainClause,
   sameShare,
@@ -240,6 +240,32 @@ test("words that surely mean one procedure show it, in the place among the words
     assert.match(textIn(sentence, "h1"), new RegExp(`${plain}\\. .*Medicare typically allows`), words);
     assert.match(textIn(head, "title"), where === "" ? /, 2024 – / : / in Texas, 2024 – /);
   }
+});
+
+test("words that mean one procedure and may be others show the others, with the place among the words", () => {
+  const search = (q: string) =>
+    Object(askEndpoint(placedVersions, `/search?type=procedure&limit=10&q=${encodeURIComponent(q)}`)).data;
+  for (const [words, place] of [
+    ["heart", ""],
+    ["cataract surgery in Texas", "&state=TX"],
+    ["hernia California", "&state=CA"],
+    ["knee replacement", ""],
+    ["5491", ""],
+  ]) {
+    const { sentence } = writtenAt(`q=${encodeURIComponent(words)}`, placedVersions);
+    assert.match(sentence, /Medicare (typically )?allows/, words);
+    const [, also] = /<p class="under">“[^”]*” also may be: (.*?)<\/p>/.exec(sentence) ?? [];
+    const others = search(words).slice(1, 5);
+    const links = [...(also ?? "").matchAll(/href="\/\?([^"]*)">([^<]*)</g)];
+    assert.deepEqual(
+      links.map(([, link, text]) => [link, text]),
+      others.map((one: { code: string; name: string }) => [
+        escapeHtml(`procedure=${one.code}${place}`),
+        escapeHtml(titleOf(one)),
+      ]),
+    );
+  }
+  assert.doesNotMatch(writtenAt("procedure=5191&q=heart").sentence, /also may be/);
 });
 
 test("a place among words sorts the list as a chosen place does, unless another order is chosen", () => {

@@ -51,7 +51,7 @@ export interface View {
   gone: string | null;
   /** What is shown. If words surely mean one procedure, it is chosen here, and so is the place in the words. */
   choice: Choice;
-  /** What the words may mean; null if a procedure is shown. */
+  /** What the words mean or may mean; null if the address names the procedure. */
   search: SearchAnswer | Failure | null;
   /** What words that mean no procedure mean instead. */
   other: OtherMeaning | null;
@@ -171,21 +171,14 @@ function searchedView(choice: Choice, words: string, ask: Ask): View {
   const search = understood(found, choice.year, ask);
   const meant = surelyMeant(search);
   if (meant !== null && !(search instanceof Failure)) {
-    return servedView(placedAt({ ...choice, words: null, procedure: meant }, search.query.place), ask);
+    const meantChoice = placedAt({ ...choice, words: null, procedure: meant }, search.query.place);
+    return { ...servedView(meantChoice, ask), search };
   }
+  const isOther = search instanceof Failure && search.absent.length === 0;
   return {
-    ...{
-      choice,
-      gone: null,
-      search,
-      other:
-        search instanceof Failure && search.absent.length === 0
-          ? otherMeaning(words, choice.year, ask)
-          : null,
-      code: "",
-      paths: pathsOf("", choice),
-      datasets: unlessFailed(versions)?.data ?? [],
-    },
+    ...{ choice, gone: null, search, code: "", paths: pathsOf("", choice) },
+    other: isOther ? otherMeaning(words, choice.year, ask) : null,
+    datasets: unlessFailed(versions)?.data ?? [],
     ...{ scope: noPrice, nation: noPrice, trends: noPrice, list: emptyList, few: null },
     ...{ pinned: [], unpriced: null, unknown: null, nearest: null },
   };

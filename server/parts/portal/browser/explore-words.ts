@@ -1,8 +1,9 @@
 import { money, printable } from "../../../shared/browser/format.ts";
 import { unlessFailed } from "./answers.ts";
-import { mostCompared } from "./choice.ts";
+import { mostCompared, nowhere } from "./choice.ts";
 import { knownOf, type View } from "./explore-data.ts";
-import { type Nothing, nothingText, otherText, searchText } from "./nothing.ts";
+import { alsoMeant, type Nothing, nothingText, otherText, searchText, type Way, wayOn } from "./nothing.ts";
+import type { UnknownPlace } from "./states.ts";
 import {
   comparison,
   isPriced,
@@ -27,6 +28,8 @@ export interface ExploreWords {
     main: Word[];
     /** The compared hospitals. A hospital that the data doesn't have has no name. */
     own: { letter: string; ccn: string; name: string | null; clause: Word[] }[];
+    /** What else the visitor's words may mean. */
+    also: { text: string; ways: Way[] } | null;
     /** What "you pay" means, in short. */
     share: string;
     /** What the hospital is paid, and the amounts of the year before if there are only two years. */
@@ -70,6 +73,7 @@ function pricesOf(view: View): Omit<ExploreWords, "note"> {
   const paid = whatIsPaid(scope.source.data_year, median_allowed, facilities > 1);
   const found = {
     main: mainClause(choice, scope),
+    also: alsoOf(view),
     share: whatYouPay(scope.source.data_year),
     own: view.pinned.map(({ letter, ccn, entry, standings }) => {
       const clause = !entry
@@ -83,6 +87,14 @@ function pricesOf(view: View): Omit<ExploreWords, "note"> {
     comparison: comparison(scope),
   };
   return { title, found, nothing: null };
+}
+
+function alsoOf({ search }: View) {
+  const found = unlessFailed(search);
+  const ways = found ? alsoMeant(found) : [];
+  return found === null || ways.length === 0
+    ? null
+    : { text: `“${printable(found.query.q)}” also may be:`, ways };
 }
 
 /**
@@ -100,11 +112,24 @@ function yearBefore({ choice, trends, scope }: View): string {
 function nothingOf(view: View): Nothing {
   const { choice, search, other, code, unpriced, unknown, nation, nearest, datasets } = view;
   if (other !== null) return otherText(choice.words ?? "", other);
-  if (search !== null) return searchText(choice.words ?? "", search);
+  if (search !== null && choice.words !== null) return searchText(choice.words, search);
   const known = unlessFailed(nation);
+  if (unknown !== null) return unknownText(unknown, choice.near === null, wayOn(choice, known !== null));
   return nothingText({
-    ...{ choice, code, unpriced, unknown, nearest, datasets },
+    ...{ choice, code, unpriced, nearest, datasets },
     official: (unpriced ?? known)?.procedure?.name,
     version: known?.source.data_version,
   });
+}
+
+/** Says that a place isn't known, or asks which of several is meant. @param isState whether the address names a state */
+function unknownText({ text, namesakes }: UnknownPlace, isState: boolean, last: Way): Nothing {
+  const ways = [...namesakes.map((near) => ({ text: near, changes: { ...nowhere, near } })), last];
+  if (namesakes.length > 0) return { title: `“${text}” is in several states`, why: "Choose one:", ways };
+  const why = isState
+    ? `There is no state “${text}”.`
+    : /^\d/.test(text)
+      ? `The ZIP code “${text}” isn't known here.`
+      : `The place “${text}” isn't known here: write a city with its state, as in Columbus, OH, or a ZIP code.`;
+  return { title: "Nothing was found", why, ways };
 }

@@ -15,14 +15,7 @@ import {
 import { meantOf, milesText, placesNamed } from "./around.ts";
 import { type Choice, farthest, nowhere, procedureChanges } from "./choice.ts";
 import { plainOf, titleOf } from "./procedures.ts";
-import {
-  isInMaryland,
-  stateInSentence,
-  stateOf,
-  type UnknownPlace,
-  whyMaryland,
-  whyMissing,
-} from "./states.ts";
+import { isInMaryland, stateInSentence, stateOf, whyMaryland, whyMissing } from "./states.ts";
 import { placeText } from "./words.ts";
 
 /** Explains why no prices are shown, and links to pages with prices. The server runs this module too. */
@@ -36,7 +29,6 @@ interface Absence {
   unpriced: Pick<FacilitiesAnswer, "summary" | "data"> | null;
   /** The nearest hospital with a price, if none in the chosen circle has one. */
   nearest: Priced | null;
-  unknown: UnknownPlace | null;
   /** The data version of the nation's prices; undefined if the nation has no price. */
   version: string | undefined;
   datasets: readonly Dataset[];
@@ -70,6 +62,8 @@ export interface OtherMeaning {
 
 /** Maximum number of hospitals that words for a procedure may name. */
 const mostHospitals = 5;
+/** Maximum number of procedures that words may mean besides the one that is shown. */
+const mostOthers = 4;
 
 /** Finds what words mean that mean no procedure; null if nothing. */
 export function otherMeaning(words: string, year: string | null, ask: Ask): OtherMeaning | null {
@@ -117,7 +111,7 @@ export const seeTitle = (see: string) =>
     ? "Look it up in Medicare's own price lookup"
     : "See Medicare's page about it";
 
-export const absentIn = (search: SearchAnswer | Failure): readonly Absent[] => search.absent ?? [];
+const absentIn = (search: SearchAnswer | Failure): readonly Absent[] => search.absent ?? [];
 
 /** Why Enter doesn't choose the first match: something is absent, or words are set aside; empty if it may. */
 export function doubtOf(search: SearchAnswer | Failure): string {
@@ -137,22 +131,26 @@ export function surelyMeant(search: SearchAnswer | Failure): string | null {
   return isSure && first.type === "procedure" ? first.code : null;
 }
 
+/** Links to the procedures that words may mean, in the place among the words. */
+function matchesOf(search: SearchAnswer | Failure) {
+  if (search instanceof Failure) return [];
+  return search.data.flatMap((one) => {
+    if (one.type !== "procedure") return [];
+    const changes = procedureChanges(one.code, search.query.place);
+    return { text: titleOf(one), detail: detailOf(one.code, one.name), changes };
+  });
+}
+
+/** What else words may mean that are taken for one procedure. */
+export const alsoMeant = (search: SearchAnswer | Failure): Way[] =>
+  matchesOf(search).slice(1, 1 + mostOthers);
+
 /** Answers words that don't surely mean one procedure. What this data can't have comes first. */
 export function searchText(words: string, search: SearchAnswer | Failure): Nothing {
   const absent = absentIn(search);
   const [first] = absent;
-  const found = search instanceof Failure ? [] : search.data;
   const place = search instanceof Failure ? null : search.query.place;
-  const matches = found.flatMap((one) =>
-    one.type === "procedure"
-      ? [
-          {
-            ...{ text: titleOf(one), detail: detailOf(one.code, one.name) },
-            changes: procedureChanges(one.code, place),
-          },
-        ]
-      : [],
-  );
+  const matches = matchesOf(search);
   const where =
     place === null
       ? ""
@@ -193,15 +191,16 @@ const noMatchText = (words: string) =>
     ? `No procedure here is known to have the number ${words}: type what is done, such as knee replacement.`
     : "This data has operations and larger procedures without a hospital stay. Scans, tests, visits, drugs and hospital stays aren't in it.";
 
+/** The link away from a choice without prices. @param hasNation whether the nation has prices */
+export const wayOn = ({ state, near }: Choice, hasNation: boolean): Way =>
+  (state === null && near === null) || !hasNation
+    ? { text: "See what there is", changes: null }
+    : { text: "See the whole nation", changes: nowhere };
+
 export function nothingText(absence: Absence): Nothing {
-  const { choice, code, official, unpriced, nearest, unknown, version, datasets } = absence;
+  const { choice, code, official, unpriced, nearest, version, datasets } = absence;
   const { state, near } = choice;
   const hasNation = version !== undefined;
-  const last: Way =
-    (state === null && near === null) || !hasNation
-      ? { text: "See what there is", changes: null }
-      : { text: "See the whole nation", changes: nowhere };
-  if (unknown !== null) return unknownText(unknown, near === null, last);
   const name = plainOf(code)?.name ?? official;
   const where = hasNation ? placeText(choice) : "";
   const dataset = datasets.find(({ data_version }) => data_version === version);
@@ -219,20 +218,11 @@ export function nothingText(absence: Absence): Nothing {
   return {
     title: name ? `No prices for ${name} ${where}`.trim() : "Nothing was found",
     why: [why(), nearest && nearestText(nearest)].filter(Boolean).join(" "),
-    ways: [...(nearest ? [{ text: "See what it charges", changes: widerTo(nearest) }] : []), last],
+    ways: [
+      ...(nearest ? [{ text: "See what it charges", changes: widerTo(nearest) }] : []),
+      wayOn(choice, hasNation),
+    ],
   };
-}
-
-/** Says that a place isn't known, or asks which of several is meant. @param isState whether the address names a state */
-function unknownText({ text, namesakes }: UnknownPlace, isState: boolean, last: Way): Nothing {
-  const ways = [...namesakes.map((near) => ({ text: near, changes: { ...nowhere, near } })), last];
-  if (namesakes.length > 0) return { title: `“${text}” is in several states`, why: "Choose one:", ways };
-  const why = isState
-    ? `There is no state “${text}”.`
-    : /^\d/.test(text)
-      ? `The ZIP code “${text}” isn't known here.`
-      : `The place “${text}” isn't known here: write a city with its state, as in Columbus, OH, or a ZIP code.`;
-  return { title: "Nothing was found", why, ways };
 }
 
 const nearestText = ({ facility, city, state, distance }: Entry) =>
