@@ -547,6 +547,42 @@ test("an unknown procedure gets a message in plain words", async () => {
   }
 });
 
+test("a field asks nothing for one or two letters, and asks no place or hospital where a procedure is typed", async () => {
+  const { page, asked } = await open("/?procedure=5072", { mayFail: isUnknown });
+  await drawn(page);
+  const known = [`${procedures}?sort=code&limit=100`];
+  for (const [name, text, said, paths] of [
+    ["Procedure", "x", "“x” is short: write on.", known],
+    ["Procedure", "zz", "“zz” is short: write on.", []],
+    ["Procedure", "xyzzy", "Nothing matches “xyzzy”.", ["/api/v1/search?q=xyzzy&type=procedure&limit=50"]],
+    ["State, city or ZIP code", "q", "“q” is short: write on.", []],
+    ["State, city or ZIP code", "qq", "“qq” is short: write on.", []],
+    ["State, city or ZIP code", "tx", "Texas", []],
+    [
+      ...["State, city or ZIP code", "xyzzy", "No place “xyzzy” is known here."],
+      [
+        "/api/v1/healthcare/facilities?near=xyzzy&within=500&limit=1",
+        "/api/v1/search?q=xyzzy&type=facility&limit=50",
+      ],
+    ],
+    ["Compare a hospital", "ab", "Write a name, a city or a ZIP code.", []],
+  ] as const) {
+    const before = asked.length;
+    await page.getByRole("combobox", { name }).fill(text);
+    await page.locator("[role=option]:visible, .said:visible", { hasText: said }).first().waitFor();
+    assert.deepEqual(
+      asked.slice(before).map((path) => path.replace("/versions/2024.3", "")),
+      paths,
+      `${name}: ${text}`,
+    );
+    await page.keyboard.press("Escape");
+  }
+  // A short text can be entered all the same.
+  await page.getByRole("combobox", { name: "Procedure" }).fill("CT");
+  await page.keyboard.press("Enter");
+  await heading(page, /^CT.*: not in this data\.$/);
+});
+
 const lookup = "https://www.medicare.gov/procedure-price-lookup/";
 
 test("on a phone, a tap on what isn't here leads to why, and where it is", async () => {

@@ -132,6 +132,10 @@ export function placesNamed(text: string, year: string | null, ask: Ask): string
   return found.status === 404 ? [text] : namesakesIn(found);
 }
 
+/** Whether a text is too short for a search: words are found from their third letter on. */
+export const isShort = (text: string) => text.length < 3;
+export const shortText = (text: string) => `“${printable(text)}” is short: write on.`;
+
 /** Names of states that are also the names of cities. */
 const citiesLikeStates = ["new york", "washington"];
 
@@ -165,14 +169,19 @@ export function placesFor(
     .sort(([a], [b]) => Number(b === meant) - Number(a === meant));
   const inside = all.filter((one) => !begun.includes(one) && one[1].name.toLowerCase().includes(` ${words}`));
   const isState = begun.length > 0 && !citiesLikeStates.includes(text.toLowerCase());
-  const cities = isState ? { doubt: "", options: [] } : citiesFor(text, year, ask);
+  const cities = isState || isShort(text) ? { doubt: "", options: [] } : citiesFor(text, year, ask);
   const isBoth = cities.options.length > 0;
   const wholly = begun.map(optionOf).map((one) => (isBoth ? { ...one, detail: "the whole state" } : one));
   const options = [...wholly, ...cities.options, ...inside.map(optionOf)];
   if (options.length > 0) return { doubt: begun.length > 0 ? "" : cities.doubt, options };
   const alike = all.filter(([, { name }]) => isAlike(name, words));
   return {
-    doubt: alike.length > 0 ? "" : `No place “${printable(text)}” is known here.`,
+    doubt:
+      alike.length > 0
+        ? ""
+        : isShort(text)
+          ? shortText(text)
+          : `No place “${printable(text)}” is known here.`,
     options: alike.map(optionOf),
   };
 }
@@ -192,20 +201,19 @@ const around = (near: string, miles: number, city: string | null = null): Option
  * the ZIP code that most of them have. The city that searches mean comes first, and then the one with the most hospitals.
  */
 function citiesFor(text: string, year: string | null, ask: Ask): Doubtful {
-  const cityPath = (city: string) => pathOf("/healthcare/facilities", { city, limit: maxPageRows }, year);
-  const rowsIn = (city: string) => unlessFailed(ask<[FacilitiesAnswer]>(cityPath(city))[0])?.data ?? [];
-  const own = rowsIn(text);
-  // The name with its state is clear, so no further request is needed.
-  const isClear = own.length > 0 && stateOf(text.slice(-3).trim()) !== undefined;
-  const named = isClear ? [] : placesNamed(text, year, ask);
+  const rowsIn = (city: string) => {
+    const path = pathOf("/healthcare/facilities", { city, limit: maxPageRows }, year);
+    return unlessFailed(ask<[FacilitiesAnswer]>(path)[0])?.data ?? [];
+  };
+  const named = placesNamed(text, year, ask);
   const alike = () => {
     const path = pathOf("/search", { q: text, type: "facility", limit: 50 }, year);
     const found = unlessFailed(ask<[SearchAnswer]>(path)[0])?.data ?? [];
     const typed = text.replace(/,? [a-z]{2}$/i, "");
     return found.find((one) => one.type === "facility" && isAlike(one.city, typed));
   };
-  const similar = own.length + named.length === 0 ? alike() : undefined;
-  const rows = similar?.type === "facility" ? rowsIn(similar.city) : own;
+  const similar = named.length === 0 ? alike() : undefined;
+  const rows = similar?.type === "facility" ? rowsIn(similar.city) : named.length > 0 ? rowsIn(text) : [];
   const stateIn = (city: string) => city.slice(-2);
   const byState = Map.groupBy(rows, ({ state }) => state);
   const withHospitals = [...byState].sort(([, a], [, b]) => b.length - a.length).map(([state]) => state);

@@ -14,6 +14,7 @@ import {
   unlessFailed,
 } from "./answers.ts";
 import { asFailure, askOrFailure } from "./api.ts";
+import { isShort, shortText } from "./around.ts";
 import { Card, type FigureColumn, type Figures, figuresOf, sourceOf } from "./card.ts";
 import { firstShown } from "./choice.ts";
 import { restMs } from "./chooser.ts";
@@ -163,7 +164,7 @@ export function Standings({ answer, datasets, sorted, chosen, shown, note }: Sta
 function useSearch(words: string, version: string): SearchAnswer | Failure | null {
   const [found, setFound] = useState<{ of: string; answer: SearchAnswer | Failure } | null>(null);
   useEffect(() => {
-    if (words === "") return;
+    if (isShort(words)) return;
     const path = pathOf("/search", { q: words, type: "procedure", limit: 50 }, version);
     const answer = () => askOrFailure<SearchAnswer>(path).catch(asFailure);
     const timer = setTimeout(() => answer().then((answer) => setFound({ of: words, answer })), restMs);
@@ -174,7 +175,7 @@ function useSearch(words: string, version: string): SearchAnswer | Failure | nul
 
 /** Says why no row is left: what the words mean has no price here, or they weren't understood. */
 function searchedText(words: string, found: SearchAnswer | Failure | null): string {
-  if (found === null) return "Searching…";
+  if (found === null) return isShort(words) ? shortText(words) : "Searching…";
   if (found instanceof Failure)
     return isAbsence(found) ? doubtOf(found) || nothingMatches(words) : sentenceOf(found);
   const [first, ...others] = found.data;
