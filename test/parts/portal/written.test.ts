@@ -397,6 +397,24 @@ test("a ZIP code beside a procedure is kept in the links to what the words may m
     assert.doesNotMatch(writtenAt(`q=${words}`, placedVersions).sentence, /near (00000|45378)|near=/);
 });
 
+test("a city beside a procedure without a word between is a place, and a name of several cities is a question", () => {
+  for (const [words, near] of [
+    ["knee Springfield", "Springfield"],
+    ["Springfield knee replacement", "Springfield"],
+    ["knee replacement kansas city", "Kansas City"],
+    ["knee replacement Winnemucca", "Winnemucca, NV"],
+  ]) {
+    const { sentence } = writtenAt(`q=${words}`, placedVersions);
+    assert.doesNotMatch(sentence, /Set aside/, words);
+    const [, link] = /href="\/\?(procedure=5115[^"]*)"/.exec(sentence) ?? [];
+    assert.equal(new URLSearchParams(link?.replaceAll("&#38;", "&")).get("near"), near);
+    const then = textIn(writtenAt(link?.replaceAll("&#38;", "&") ?? "", placedVersions).sentence, "h1");
+    if (near.includes(", ")) assert.match(then, /of Winnemucca, NV/);
+    else assert.equal(then, `“${near}” is in several states.`);
+  }
+  assert.match(writtenAt("q=knee zzxqy", placedVersions).sentence, /Nothing matches/);
+});
+
 test("a place or a hospital where a procedure was asked for is named, and leads there", () => {
   const list = "/healthcare/facilities?near=60614&limit=1";
   const [{ ccn, facility }] = Object(askEndpoint(placedVersions, list)).data;

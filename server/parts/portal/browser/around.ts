@@ -10,7 +10,16 @@ import {
   type Standing,
   unlessFailed,
 } from "./answers.ts";
-import { type Doubtful, defaultMiles, farthest, type Option, radiusesInMiles } from "./choice.ts";
+import {
+  type Doubtful,
+  defaultMiles,
+  farthest,
+  isShort,
+  type Option,
+  type PlaceMeant,
+  radiusesInMiles,
+  shortText,
+} from "./choice.ts";
 import { isAlike, namesakesIn, stateOf, states } from "./states.ts";
 import { isPriced } from "./words.ts";
 
@@ -76,24 +85,27 @@ function histogramOf(charges: number[], { min_charge: min, max_charge: max }: Ch
   return { edges, counts };
 }
 
-/** Reads the place of a search. Five digits set aside are a ZIP code if there is one, unless something absent has them. */
+/**
+ * Reads the place of a search. Words that were set aside are a place if there is one, unless something absent has them: a
+ * ZIP code, a city, or a city's name that several states have.
+ */
 export function understood(found: SearchAnswer | Failure, year: string | null, ask: Ask) {
   if (found instanceof Failure) return found;
   const { place, ignored } = found.query;
-  const isZip = (word: string) => /^\d{5}$/.test(word) && placesNamed(word, year, ask).length > 0;
-  const near = place === null && found.absent === undefined ? ignored.find(isZip) : undefined;
-  const query = near
-    ? { place: { near }, ignored: ignored.filter((word) => word !== near) }
-    : { place: placeMeant(place, year, ask) };
-  return { ...found, query: { ...found.query, ...query } };
+  const aside = place === null && found.absent === undefined ? ignored : [];
+  const texts = [...aside.filter((word) => /^\d{5}$/.test(word)), aside.join(" ")].filter(Boolean);
+  for (const text of texts) {
+    const [first, ...others] = placesNamed(text, year, ask);
+    if (first === undefined) continue;
+    const near = others.length > 0 ? first.replace(/, [A-Z]{2}$/, "") : first;
+    const left = ignored.filter((word) => !text.split(" ").includes(word));
+    return { ...found, query: { ...found.query, place: { near }, ignored: left } };
+  }
+  return { ...found, query: { ...found.query, place: placeMeant(place, year, ask) } };
 }
 
 /** The API takes only a city's name that one state has. Of several cities, the one with the most hospitals is meant. */
-function placeMeant(
-  place: SearchAnswer["query"]["place"],
-  year: string | null,
-  ask: Ask,
-): SearchAnswer["query"]["place"] {
+function placeMeant(place: PlaceMeant, year: string | null, ask: Ask): PlaceMeant {
   if (place === null || !("near" in place) || /[,\d]/.test(place.near)) return place;
   const path = pathOf("/healthcare/facilities", { city: place.near, limit: maxPageRows }, year);
   const rows = unlessFailed(ask<[FacilitiesAnswer]>(path)[0])?.data ?? [];
@@ -131,10 +143,6 @@ export function placesNamed(text: string, year: string | null, ask: Ask): string
   if (!(found instanceof Failure)) return [found.query.near ?? text];
   return found.status === 404 ? [text] : namesakesIn(found);
 }
-
-/** Whether a text is too short for a search: words are found from their third letter on. */
-export const isShort = (text: string) => text.length < 3;
-export const shortText = (text: string) => `“${printable(text)}” is short: write on.`;
 
 /** Names of states that are also the names of cities. */
 const citiesLikeStates = ["new york", "washington"];
@@ -175,15 +183,8 @@ export function placesFor(
   const options = [...wholly, ...cities.options, ...inside.map(optionOf)];
   if (options.length > 0) return { doubt: begun.length > 0 ? "" : cities.doubt, options };
   const alike = all.filter(([, { name }]) => isAlike(name, words));
-  return {
-    doubt:
-      alike.length > 0
-        ? ""
-        : isShort(text)
-          ? shortText(text)
-          : `No place “${printable(text)}” is known here.`,
-    options: alike.map(optionOf),
-  };
+  const unknown = isShort(text) ? shortText(text) : `No place “${printable(text)}” is known here.`;
+  return { doubt: alike.length > 0 ? "" : unknown, options: alike.map(optionOf) };
 }
 
 const offeredMiles = [...new Set([defaultMiles, ...radiusesInMiles])];

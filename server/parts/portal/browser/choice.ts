@@ -1,3 +1,4 @@
+import { printable } from "../../../shared/browser/format.ts";
 import type { Priced, SearchAnswer } from "./answers.ts";
 import { stateOf } from "./states.ts";
 
@@ -118,7 +119,7 @@ function sortedAt(near: string | null, sort: string | undefined): Pick<Choice, "
 /** Whether a hospital can be chosen to be compared, or be taken off. */
 export const canPin = ({ pinned }: Choice, ccn: string) => pinned.length < maxPinned || pinned.includes(ccn);
 
-type PlaceMeant = SearchAnswer["query"]["place"];
+export type PlaceMeant = SearchAnswer["query"]["place"];
 
 /** Chooses a place that words mean, as if the address named it. */
 export function placedAt(choice: Choice, place: PlaceMeant): Choice {
@@ -153,3 +154,7 @@ export interface Doubtful {
   doubt: string;
   options: Option[];
 }
+
+/** Whether a text is too short for a search: words are found from their third letter on. */
+export const isShort = (text: string) => text.length < 3;
+export const shortText = (text: string) => `“${printable(text)}” is short: write on.`;

@@ -10,16 +10,18 @@ import {
   unlessFailed,
 } from "./answers.ts";
 import { ask, askOrFailure, viewOnce } from "./api.ts";
-import { isShort, placesFor, shortText, understood } from "./around.ts";
+import { placesFor, understood } from "./around.ts";
 import {
   type Choice,
   type Doubtful,
   defaultProcedure,
+  isShort,
   maxPinned,
   mostCompared,
   nowhere,
   type Option,
   procedureChanges,
+  shortText,
 } from "./choice.ts";
 import { Chooser } from "./chooser.ts";
 import { knownOf, type View } from "./explore-data.ts";

@@ -14,9 +14,8 @@ import {
   unlessFailed,
 } from "./answers.ts";
 import { asFailure, askOrFailure } from "./api.ts";
-import { isShort, shortText } from "./around.ts";
 import { Card, type FigureColumn, type Figures, figuresOf, sourceOf } from "./card.ts";
-import { firstShown } from "./choice.ts";
+import { firstShown, isShort, shortText } from "./choice.ts";
 import { restMs } from "./chooser.ts";
 import { Field, More, sentenceOf } from "./form.ts";
 import {
