@@ -296,6 +296,34 @@ test("a near hospital is compared if it has a price for the procedure, and links
   await close();
 });
 
+test("a hospital with no other within 25 miles names the nearest, however far", async () => {
+  const { data: all } = await answerOf<FacilitiesAnswer>("/facilities?state=MT,WY,ME,AK&limit=100");
+  const around = (zip: string, within: number) =>
+    answerOf<FacilitiesAnswer>(`/facilities?near=${zip}&within=${within}&sort=distance&limit=2`);
+  const guarded = await openPage(browser, server.api);
+  const { page } = guarded;
+  page.setDefaultTimeout(patienceMs);
+  let alone = 0;
+  for (const { ccn, zip = "" } of all.slice(0, 12)) {
+    const [, nearest] = (await around(zip ?? "", 500)).data;
+    if ((await around(zip ?? "", 25)).data.length > 1 || nearest === undefined) continue;
+    const { facility, city, state, distance = 0 } = nearest;
+    alone++;
+    await page.goto(`/facilities/${ccn}`);
+    const near = page.locator(".near", { hasText: "No other within 25 miles. The nearest:" });
+    const row = near.locator("tbody tr");
+    await row.waitFor();
+    const text = await row.innerText();
+    for (const part of [facility, `${city}, ${state}`, distance.toFixed(1)])
+      assert.ok(text.includes(part), `${part} is in ${text}`);
+    const link = await near.getByRole("link", { name: "What they charge for" }).getAttribute("href");
+    assert.equal(new URLSearchParams(link?.slice(2)).get("within"), String(Math.ceil(distance)));
+  }
+  assert.ok(alone > 0);
+  await guarded.close();
+  guarded.assertWellBehaved();
+});
+
 test("on a phone, each row of a list around a place has its amounts and the column that the list is sorted by", async () => {
   const { zip } = await somewhere();
   const { page, close } = await openPage(browser, server.api, phone);
