@@ -934,6 +934,41 @@ test("more than three hospitals to compare are said, and a fourth can't be chose
   await page.waitForURL((url) => url.searchParams.get("with") === "000043,000047,000049");
 });
 
+test("a bar shows its numbers and promises no click, and a dot chooses its hospital", async () => {
+  const { page } = await open("/?procedure=5072");
+  const cursorOf = (selector: string) =>
+    page
+      .locator(selector)
+      .first()
+      .evaluate((one) => getComputedStyle(one).cursor);
+  const bar = page.locator(".bar", { has: page.locator(".amount") }).first();
+  await bar.hover();
+  await page.locator(".note", { hasText: /hospitals?\$/ }).waitFor();
+  const address = page.url();
+  await bar.click();
+  assert.equal(page.url(), address);
+  for (const part of [".bar", ".bar .reach", ".bar .amount"]) assert.equal(await cursorOf(part), "auto");
+  await page.goto("/?procedure=5072&state=NY");
+  await page.locator(".facility-dot").first().waitFor();
+  assert.equal(await cursorOf(".facility-dot"), "pointer");
+  await page.locator(".facility-dot").first().click();
+  await page.waitForURL((url) => url.searchParams.has("with"));
+});
+
+test("every page's header is in one place, at any width", async () => {
+  for (const viewport of Object.values(sizes)) {
+    const places = new Set<string>();
+    for (const path of ["/?procedure=5072", "/facilities/000001", "/data", "/reference", "/account", "/no"]) {
+      const { page } = await open(path, { viewport, mayFail: ({ pathname }) => pathname === "/no" });
+      const [name, nav] = await page
+        .locator(".top .name, .top nav")
+        .evaluateAll((all) => all.map((one) => one.getBoundingClientRect()));
+      places.add(viewport === narrow ? `${name.left}` : `${name.left} to ${nav.right}`);
+    }
+    assert.equal(places.size, 1, `${viewport.width}: ${[...places]}`);
+  }
+});
+
 test("marks of hospitals with nearly the same charge don't overlap", async () => {
   const list = await answerOf<FacilitiesAnswer>("/api/v1/healthcare/facilities?procedure=5072&limit=100");
   const priced = list.data.filter(isPriced).toSorted((a, b) => a.submitted_charge - b.submitted_charge);

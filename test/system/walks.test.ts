@@ -29,6 +29,7 @@ import {
   startServer,
   type TestServer,
   temporaryFolder,
+  until,
 } from "../support/server.ts";
 
 /*
@@ -218,7 +219,7 @@ test("a hospital's chosen procedure stands above the order and the title says so
   ])
     for (const procedure of ["", least.code]) {
       await page.goto(`/facilities/${ccn}?procedure=${procedure}${sort}`);
-      const above = procedure === "" ? ", " : ": the chosen one, then ";
+      const above = procedure === "" ? ", " : ": chosen, then ";
       const title = `${data.length} procedures${above}${order}`;
       await page.getByRole("heading", { name: title, exact: true }).waitFor();
       const list = page.locator(".standing");
@@ -786,6 +787,11 @@ test("typed words and a link with them lead to the same, unless a suggestion is 
     }
     await page.waitForURL((url) => url.searchParams.get("procedure") === "5191");
     await page.locator(".under", { hasText: "“heart” also may be: " }).waitFor();
+    const procedure = page.getByRole("combobox", { name: "Procedure" });
+    await until(
+      "the procedure's name",
+      async () => (await procedure.inputValue()) === "Heart catheterization",
+    );
   }
   await page.locator(".under a", { hasText: "Heart ablation" }).click();
   await heading(page, "for heart ablation");

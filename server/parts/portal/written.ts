@@ -105,7 +105,7 @@ function writePrices(path: string, parameters: URLSearchParams, ask: Ask) {
   });
   const ownText = own.flatMap(({ name, clause }) => (name === null ? [] : [name + textOf(clause)]));
   const links = also?.ways.map((way) => linkHtml(path, parameters, way)).join(" · ");
-  const alsoHtml = also ? `<p class="under">${escapeHtml(also.text)} ${links}</p>` : "";
+  const alsoHtml = also ? `<p class="under small">${escapeHtml(also.text)} ${links}</p>` : "";
   const under = `${alsoHtml}<p class="under small">${escapeHtml(share)}</p>${ownHtml.join("")}<p class="under further">${escapeHtml(paid)}</p><p class="under further quiet">${escapeHtml(comparison)}</p>`;
   const { data_year, data_version } = unlessFailed(view.scope)?.source ?? { data_year: 0, data_version: "" };
   const isNear = choice.near !== null;

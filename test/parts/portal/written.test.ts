@@ -254,7 +254,7 @@ test("words that mean one procedure and may be others show the others, with the 
   ]) {
     const { sentence } = writtenAt(`q=${encodeURIComponent(words)}`, placedVersions);
     assert.match(sentence, /Medicare (typically )?allows/, words);
-    const [, also] = /<p class="under">“[^”]*” also may be: (.*?)<\/p>/.exec(sentence) ?? [];
+    const [, also] = /<p class="under small">“[^”]*” also may be: (.*?)<\/p>/.exec(sentence) ?? [];
     const others = search(words).slice(1, 5);
     const links = [...(also ?? "").matchAll(/href="\/\?([^"]*)">([^<]*)</g)];
     assert.deepEqual(

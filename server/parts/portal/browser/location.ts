@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { type Choice, canPin } from "./choice.ts";
 
 /** Reads and changes the page's URL, which holds every choice. */
@@ -8,7 +8,8 @@ const changed = "hcqs-location";
 /** Returns a value. At each of the window events, the value is read again and the component updates. */
 export function useReadAt<T>(read: () => T, ...events: string[]): T {
   const [value, setValue] = useState(read);
-  useEffect(() => {
+  // An effect of a child may already change the address, and layout effects are before all others.
+  useLayoutEffect(() => {
     const update = () => setValue(read);
     for (const event of events) addEventListener(event, update);
     return () => {

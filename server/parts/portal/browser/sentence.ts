@@ -45,7 +45,7 @@ function Prices({ words: { found, nothing }, code, band }: PricesProps) {
       ${matches.map(({ text, detail, changes, hospital }) => html`<p class="under"><a href=${hospital ? inYear(`/facilities/${hospital}`) : withParameters(changes ?? {})}>${text}</a> <small class="quiet">${detail}</small></p>`)}`;
   }
   const { main, also, share, own, paid, comparison } = found;
-  return html`<h1>${main.map(shown)}</h1>${band}${also && html`<p class="under">${also.text} ${also.ways.map(({ text, changes }, i) => html`${i > 0 && " · "}<a href=${withParameters(changes ?? {})}>${text}</a>`)}</p>`}<p class="under small">${share}</p>
+  return html`<h1>${main.map(shown)}</h1>${band}${also && html`<p class="under small">${also.text} ${also.ways.map(({ text, changes }, i) => html`${i > 0 && " · "}<a href=${withParameters(changes ?? {})}>${text}</a>`)}</p>`}<p class="under small">${share}</p>
     ${own.map(
       ({ letter, ccn, name, clause }) => html`<p class="under"><b class="letter">${letter}</b>${" "}
         ${name !== null && html`<a class="further" href=${inYear(`/facilities/${ccn}`, { procedure: code })}>${name}</a>`}${clause.map(shown)}</p>`,

@@ -140,7 +140,7 @@ export function Standings({ answer, datasets, sorted, chosen, shown, note }: Sta
   const line = "The upright line is the nation's median charge.";
   return html`<${Card}
     class="facilities standing"
-    title=${all + (found.length > 1 ? orderText(sorted, found[0].code === chosen ? "the chosen one" : "") : "")}
+    title=${all + (found.length > 1 ? orderText(sorted, found[0].code === chosen ? "chosen" : "") : "")}
     about=${html`<${DotsLegend} median="nation's median" />`}
     name=${`hospital-${source.data_version}-${facility.ccn}`}
     figures=${facilityFigures(found, source.data_year)}
