@@ -4,7 +4,7 @@ import { escapeHtml } from "../../shared/web-assets.ts";
 import { type Ask, Failure, isAbsence, type Known, type Priced, unlessFailed } from "./browser/answers.ts";
 import { milesText } from "./browser/around.ts";
 import { choiceOf, nextShown } from "./browser/choice.ts";
-import { knownOf, viewOf } from "./browser/explore-data.ts";
+import { knownOf, type View, viewOf } from "./browser/explore-data.ts";
 import { type ExploreWords, wordsOf } from "./browser/explore-words.ts";
 import { addressText, goneText, hospitalText, hospitalViewOf } from "./browser/hospital-words.ts";
 import { type Nothing, seeTitle, type Way } from "./browser/nothing.ts";
@@ -79,9 +79,10 @@ function answerOf(target: string, read: Read): object | Failure {
   }
 }
 
-function writePrices(path: string, parameters: URLSearchParams, ask: Ask) {
-  const view = viewOf(choiceOf({ searchParams: parameters }), ask);
+function writePrices(path: string, asked: URLSearchParams, ask: Ask) {
+  const view = viewOf(choiceOf({ searchParams: asked }), ask);
   const { choice } = view;
+  const parameters = choice.words === null && view.search !== null ? meantIn(asked, view) : asked;
   const words = wordsOf(view);
   const source = knownOf(view)?.source ?? { caveat: view.datasets[0]?.caveat ?? "" };
   const official = knownOf(view)?.procedure?.name;
@@ -147,6 +148,16 @@ function writePrices(path: string, parameters: URLSearchParams, ask: Ask) {
       more,
     ],
   };
+}
+
+/** Names the procedure and the place that words mean, as the page's script does. Else links would lead to the words again. */
+function meantIn(asked: URLSearchParams, { code, choice: { state, near } }: View): URLSearchParams {
+  const parameters = new URLSearchParams(asked);
+  const changes = { q: null, procedure: code, city: null, state, near };
+  for (const [name, value] of Object.entries(changes))
+    if (value === null) parameters.delete(name);
+    else parameters.set(name, value);
+  return parameters;
 }
 
 function linkHtml(path: string, parameters: URLSearchParams, { text, changes, hospital }: Way): string {

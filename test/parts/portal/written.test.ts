@@ -400,6 +400,7 @@ test("a ZIP code beside a procedure is kept in the links to what the words may m
 test("a city beside a procedure without a word between is a place, and a name of several cities is a question", () => {
   for (const [words, near] of [
     ["knee Springfield", "Springfield"],
+    ["knee surgery Springfield", "Springfield"],
     ["Springfield knee replacement", "Springfield"],
     ["knee replacement kansas city", "Kansas City"],
     ["knee replacement Winnemucca", "Winnemucca, NV"],
@@ -411,6 +412,16 @@ test("a city beside a procedure without a word between is a place, and a name of
     const then = textIn(writtenAt(link?.replaceAll("&#38;", "&") ?? "", placedVersions).sentence, "h1");
     if (near.includes(", ")) assert.match(then, /of Winnemucca, NV/);
     else assert.equal(then, `“${near}” is in several states.`);
+  }
+  // With a word between, the procedure is sure, and only the place is a question. Its links lead on.
+  for (const words of ["knee replacement in Springfield", "reemplazo de rodilla en Springfield"]) {
+    const { sentence } = writtenAt(`q=${words}&sort=pays`, placedVersions);
+    assert.equal(textIn(sentence, "h1"), "“Springfield” is in several states.");
+    const links = [...sentence.matchAll(/href="\/\?([^"]*)"/g)].map(([, link]) =>
+      link.replaceAll("&#38;", "&"),
+    );
+    assert.ok(links.includes("sort=pays&procedure=5115&near=Springfield%2C+IL"), `${links}`);
+    assert.ok(links.includes("sort=pays&procedure=5115"), "the whole nation");
   }
   assert.match(writtenAt("q=knee zzxqy", placedVersions).sentence, /Nothing matches/);
 });

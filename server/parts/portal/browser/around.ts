@@ -16,7 +16,6 @@ import {
   farthest,
   isShort,
   type Option,
-  type PlaceMeant,
   radiusesInMiles,
   shortText,
 } from "./choice.ts";
@@ -66,7 +65,7 @@ const isKnown = (summary: FacilitiesAnswer["summary"] | ChargeSummary): summary 
   typeof summary.median_charge === "number";
 
 /** Interpolates between the two nearest amounts. @param sorted at least one amount, ascending */
-export function quantile(sorted: readonly number[], share: number): number {
+function quantile(sorted: readonly number[], share: number): number {
   const at = share * (sorted.length - 1);
   const [low, high] = [sorted[Math.floor(at)], sorted[Math.ceil(at)]];
   return low + (high - low) * (at % 1);
@@ -101,17 +100,7 @@ export function understood(found: SearchAnswer | Failure, year: string | null, a
     const left = ignored.filter((word) => !text.split(" ").includes(word));
     return { ...found, query: { ...found.query, place: { near }, ignored: left } };
   }
-  return { ...found, query: { ...found.query, place: placeMeant(place, year, ask) } };
-}
-
-/** The API takes only a city's name that one state has. Of several cities, the one with the most hospitals is meant. */
-function placeMeant(place: PlaceMeant, year: string | null, ask: Ask): PlaceMeant {
-  if (place === null || !("near" in place) || /[,\d]/.test(place.near)) return place;
-  const path = pathOf("/healthcare/facilities", { city: place.near, limit: maxPageRows }, year);
-  const rows = unlessFailed(ask<[FacilitiesAnswer]>(path)[0])?.data ?? [];
-  const cities = [...Map.groupBy(rows, ({ city, state }) => `${city}, ${state}`)];
-  const [most] = cities.toSorted(([, a], [, b]) => b.length - a.length);
-  return most ? { near: most[0] } : place;
+  return found;
 }
 
 /** The nearest hospital with a price, or null. */

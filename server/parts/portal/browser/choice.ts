@@ -119,7 +119,7 @@ function sortedAt(near: string | null, sort: string | undefined): Pick<Choice, "
 /** Whether a hospital can be chosen to be compared, or be taken off. */
 export const canPin = ({ pinned }: Choice, ccn: string) => pinned.length < maxPinned || pinned.includes(ccn);
 
-export type PlaceMeant = SearchAnswer["query"]["place"];
+type PlaceMeant = SearchAnswer["query"]["place"];
 
 /** Chooses a place that words mean, as if the address named it. */
 export function placedAt(choice: Choice, place: PlaceMeant): Choice {
