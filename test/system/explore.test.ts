@@ -888,8 +888,8 @@ test("the list's title says that compared hospitals stand above the order, and i
   ] as const) {
     await page.goto(`/?procedure=5072${place}&with=${pinned.map(({ ccn }) => ccn).join(",")}`);
     const list = place === "" ? all : inAlabama;
-    const above = ["", ": the compared one, then", ": the compared ones, then"][Math.min(pinned.length, 2)];
-    const title = `${list.length} hospitals${above || ","} lowest charge first`;
+    const above = pinned.length > 0 ? "compared first, then " : "";
+    const title = `${list.length} hospitals, ${above}lowest charge first`;
     await page.getByRole("heading", { name: title, exact: true }).waitFor();
     const rows = page.locator(".facilities tbody tr");
     assert.equal(await rows.count(), counted);

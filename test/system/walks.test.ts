@@ -219,7 +219,7 @@ test("a hospital's chosen procedure stands above the order and the title says so
   ])
     for (const procedure of ["", least.code]) {
       await page.goto(`/facilities/${ccn}?procedure=${procedure}${sort}`);
-      const above = procedure === "" ? ", " : ": chosen, then ";
+      const above = procedure === "" ? ", " : ", chosen first, then ";
       const title = `${data.length} procedures${above}${order}`;
       await page.getByRole("heading", { name: title, exact: true }).waitFor();
       const list = page.locator(".standing");

@@ -195,15 +195,18 @@ function citiesFor(text: string, year: string | null, ask: Ask): Doubtful {
     const path = pathOf("/healthcare/facilities", { city, limit: maxPageRows }, year);
     return unlessFailed(ask<[FacilitiesAnswer]>(path)[0])?.data ?? [];
   };
-  const named = placesNamed(text, year, ask);
+  // The name with its state is clear, so no further request is needed.
+  const isClear = stateOf(text.slice(-3).trim()) !== undefined && rowsIn(text).length > 0;
+  const named = isClear ? [] : placesNamed(text, year, ask);
   const alike = () => {
     const path = pathOf("/search", { q: text, type: "facility", limit: 50 }, year);
     const found = unlessFailed(ask<[SearchAnswer]>(path)[0])?.data ?? [];
     const typed = text.replace(/,? [a-z]{2}$/i, "");
-    return found.find((one) => one.type === "facility" && isAlike(one.city, typed));
+    const cities = found.flatMap((one) => (one.type === "facility" ? [one.city] : []));
+    return cities.find((city) => isAlike(city, typed));
   };
-  const similar = named.length === 0 ? alike() : undefined;
-  const rows = similar?.type === "facility" ? rowsIn(similar.city) : named.length > 0 ? rowsIn(text) : [];
+  const city = isClear || named.length > 0 ? text : alike();
+  const rows = city === undefined ? [] : rowsIn(city);
   const stateIn = (city: string) => city.slice(-2);
   const byState = Map.groupBy(rows, ({ state }) => state);
   const withHospitals = [...byState].sort(([, a], [, b]) => b.length - a.length).map(([state]) => state);

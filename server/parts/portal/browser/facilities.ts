@@ -132,8 +132,7 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
   const shown: Listed[] = [...top, ...others.map((entry) => ({ letter: "", entry }))];
   const line = median === null ? "" : " The upright line is the median charge.";
   const same = choice.sort === "pays" ? sameShare(summary, allowed, source.data_year) : "";
-  const above = top.length === 0 ? "" : top.length === 1 ? "the compared one" : "the compared ones";
-  const title = hospitals(count) + (count > 1 ? orderText(choice, above) : "");
+  const title = hospitals(count) + (count > 1 ? orderText(choice, top.length > 0 ? "compared" : "") : "");
   return html`<${Card}
     class="facilities"
     anchor="hospitals"
