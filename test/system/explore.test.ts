@@ -419,6 +419,10 @@ test("choosing a state, procedure, year or hospital updates charts and URL, and 
   await page.keyboard.press("Enter");
   await heading(page, "Nothing was found.");
   await page.getByText("The place “nowhere” isn't known here").waitFor();
+  const place = page.getByRole("combobox", { name: "State, city or ZIP code" });
+  assert.equal(await place.inputValue(), "nowhere: not known");
+  assert.equal(await page.locator(".chips *").count(), 0);
+  assert.match(await page.title(), /^Nothing was found – /);
   assert.doesNotMatch(await page.locator("main").innerText(), /\$\d|Maryland/);
   await page.goBack();
   await heading(page, "In Alabama, 40 hospitals");
@@ -541,6 +545,42 @@ test("an unknown procedure gets a message in plain words", async () => {
     await said.waitFor();
     assert.doesNotMatch(await said.innerText(), /APC|data version/);
   }
+});
+
+test("a field asks nothing for one or two letters, and asks no place or hospital where a procedure is typed", async () => {
+  const { page, asked } = await open("/?procedure=5072", { mayFail: isUnknown });
+  await drawn(page);
+  const known = [`${procedures}?sort=code&limit=100`];
+  for (const [name, text, said, paths] of [
+    ["Procedure", "x", "“x” is short: write on.", known],
+    ["Procedure", "zz", "“zz” is short: write on.", []],
+    ["Procedure", "xyzzy", "Nothing matches “xyzzy”.", ["/api/v1/search?q=xyzzy&type=procedure&limit=50"]],
+    ["State, city or ZIP code", "q", "“q” is short: write on.", []],
+    ["State, city or ZIP code", "qq", "“qq” is short: write on.", []],
+    ["State, city or ZIP code", "tx", "Texas", []],
+    [
+      ...["State, city or ZIP code", "xyzzy", "No place “xyzzy” is known here."],
+      [
+        "/api/v1/healthcare/facilities?near=xyzzy&within=500&limit=1",
+        "/api/v1/search?q=xyzzy&type=facility&limit=50",
+      ],
+    ],
+    ["Compare a hospital", "ab", "Write a name, a city or a ZIP code.", []],
+  ] as const) {
+    const before = asked.length;
+    await page.getByRole("combobox", { name }).fill(text);
+    await page.locator("[role=option]:visible, .said:visible", { hasText: said }).first().waitFor();
+    assert.deepEqual(
+      asked.slice(before).map((path) => path.replace("/versions/2024.3", "")),
+      paths,
+      `${name}: ${text}`,
+    );
+    await page.keyboard.press("Escape");
+  }
+  // A short text can be entered all the same.
+  await page.getByRole("combobox", { name: "Procedure" }).fill("CT");
+  await page.keyboard.press("Enter");
+  await heading(page, /^CT.*: not in this data\.$/);
 });
 
 const lookup = "https://www.medicare.gov/procedure-price-lookup/";
@@ -830,6 +870,103 @@ test("more hospitals load until all are listed, and clicking a row pins its hosp
   await rows.nth(59).locator("td.charge").click();
   await page.locator(".facilities tr.pinned").waitFor();
   assert.match(page.url(), /with=\d{6}/);
+});
+
+test("the list's title says that compared hospitals stand above the order, and its count has them", async () => {
+  const path = "/api/v1/healthcare/facilities?procedure=5072&sort=charge&limit=100";
+  const [all, inAlabama] = await Promise.all(
+    ["", "&state=AL"].map(async (more) => (await answerOf<FacilitiesAnswer>(path + more)).data),
+  );
+  const elsewhere = all.find(({ state }) => state !== "AL") ?? assert.fail("a hospital elsewhere");
+  const { page } = await open("/?procedure=5072");
+  for (const [place, pinned, counted] of [
+    ["", [], 10],
+    ["", [all[1]], 10],
+    ["", [all[40], all[2]], 10],
+    ["&state=AL", [elsewhere], 11],
+    ["&state=AL", [inAlabama[30], elsewhere, inAlabama[0]], 11],
+  ] as const) {
+    await page.goto(`/?procedure=5072${place}&with=${pinned.map(({ ccn }) => ccn).join(",")}`);
+    const list = place === "" ? all : inAlabama;
+    const above = pinned.length > 0 ? "compared first, then " : "";
+    const title = `${list.length} hospitals, ${above}lowest charge first`;
+    await page.getByRole("heading", { name: title, exact: true }).waitFor();
+    const rows = page.locator(".facilities tbody tr");
+    assert.equal(await rows.count(), counted);
+    const outside = await rows.filter({ hasText: "elsewhere, not counted" }).count();
+    assert.equal(counted - outside, 10);
+    await page.locator(".more", { hasText: `10 of ${list.length}` }).waitFor();
+    const names = await rows.locator(".name a").allInnerTexts();
+    const others = list.filter(({ ccn }) => pinned.every((one) => one.ccn !== ccn));
+    assert.deepEqual(
+      names,
+      [...pinned, ...others].slice(0, counted).map(({ facility }) => facility),
+    );
+    await page.getByRole("button", { name: "Show 25 more" }).click();
+    await page.locator(".more", { hasText: `35 of ${list.length}` }).waitFor();
+    assert.equal(await rows.count(), counted + 25);
+  }
+});
+
+test("more than three hospitals to compare are said, and a fourth can't be chosen", async () => {
+  const said = "No more than 3 hospitals can be compared.";
+  const { page } = await open("/?procedure=5072&state=NY&with=000041,000043,000045,000047,000041,zzz", {
+    mayFail: ({ pathname }) => pathname.endsWith("/zzz"),
+  });
+  await page.locator(".under", { hasText: `${said} Left out: 000047, zzz.` }).waitFor();
+  await page.locator(".facilities .about", { hasText: said }).waitFor();
+  const address = page.url();
+  const row = page.locator(".facilities tbody tr", { hasText: "000049" });
+  const dot = page.locator(".facility-dot:not(.choice)").first();
+  for (const one of [row.locator("td.charge"), dot]) {
+    assert.equal(await one.evaluate((shown) => getComputedStyle(shown).cursor), "auto");
+    await one.click({ force: true });
+  }
+  assert.equal(page.url(), address);
+  // The next one takes the place of one that is taken off.
+  await page.getByRole("button", { name: "Remove: A Hospital 000041" }).click();
+  await page.locator(".under", { hasText: `${said} Left out: zzz.` }).waitFor();
+  assert.equal(chosen(page).with, "000043,000045,000047,zzz");
+  await page.getByRole("button", { name: "Remove: B Hospital 000045" }).click();
+  await page.getByRole("button", { name: "Remove: C zzz" }).click();
+  await page.locator(".facilities .about", { hasText: said }).waitFor({ state: "detached" });
+  await row.locator("td.charge").click();
+  await page.waitForURL((url) => url.searchParams.get("with") === "000043,000047,000049");
+});
+
+test("a bar shows its numbers and promises no click, and a dot chooses its hospital", async () => {
+  const { page } = await open("/?procedure=5072");
+  const cursorOf = (selector: string) =>
+    page
+      .locator(selector)
+      .first()
+      .evaluate((one) => getComputedStyle(one).cursor);
+  const bar = page.locator(".bar", { has: page.locator(".amount") }).first();
+  await bar.hover();
+  await page.locator(".note", { hasText: /hospitals?\$/ }).waitFor();
+  const address = page.url();
+  await bar.click();
+  assert.equal(page.url(), address);
+  for (const part of [".bar", ".bar .reach", ".bar .amount"]) assert.equal(await cursorOf(part), "auto");
+  await page.goto("/?procedure=5072&state=NY");
+  await page.locator(".facility-dot").first().waitFor();
+  assert.equal(await cursorOf(".facility-dot"), "pointer");
+  await page.locator(".facility-dot").first().click();
+  await page.waitForURL((url) => url.searchParams.has("with"));
+});
+
+test("every page's header is in one place, at any width", async () => {
+  for (const viewport of Object.values(sizes)) {
+    const places = new Set<string>();
+    for (const path of ["/?procedure=5072", "/facilities/000001", "/data", "/reference", "/account", "/no"]) {
+      const { page } = await open(path, { viewport, mayFail: ({ pathname }) => pathname === "/no" });
+      const [name, nav] = await page
+        .locator(".top .name, .top nav")
+        .evaluateAll((all) => all.map((one) => one.getBoundingClientRect()));
+      places.add(viewport === narrow ? `${name.left}` : `${name.left} to ${nav.right}`);
+    }
+    assert.equal(places.size, 1, `${viewport.width}: ${[...places]}`);
+  }
 });
 
 test("marks of hospitals with nearly the same charge don't overlap", async () => {

@@ -29,6 +29,7 @@ import {
   startServer,
   type TestServer,
   temporaryFolder,
+  until,
 } from "../support/server.ts";
 
 /*
@@ -204,6 +205,38 @@ test("a hospital's page lists ten procedures first, more by a click, and the fil
   await close();
 });
 
+test("a hospital's chosen procedure stands above the order and the title says so, also in a saved picture, which has all columns", async () => {
+  const { ccn } = await somewhere();
+  const { data, facility } = await answerOf<FacilityAnswer>(`/facilities/${ccn}`);
+  const [least] = data.toSorted((a, b) => a.submitted_charge - b.submitted_charge);
+  const guarded = await openPage(browser, server.api);
+  const { page } = guarded;
+  page.setDefaultTimeout(patienceMs);
+  for (const [sort, order] of [
+    ["", "dearest against the nation first"],
+    ["&sort=charge&order=desc", "highest charge first"],
+    ["&sort=name", "by name"],
+  ])
+    for (const procedure of ["", least.code]) {
+      await page.goto(`/facilities/${ccn}?procedure=${procedure}${sort}`);
+      const above = procedure === "" ? ", " : ", chosen first, then ";
+      const title = `${data.length} procedures${above}${order}`;
+      await page.getByRole("heading", { name: title, exact: true }).waitFor();
+      const list = page.locator(".standing");
+      const first = await list.locator("tbody tr").first().innerText();
+      assert.equal(first.includes(least.code), procedure !== "");
+      const saved = await savedTexts(page, list);
+      assert.ok(saved.includes(title), saved);
+      for (const head of [paysTitle, "Allowed", "Charge", "vs. nation", `vs. ${facility.state}`, "Services"])
+        assert.ok(saved.includes(head), `${head} is in ${saved}`);
+      const compared = await list.locator("td.number span[title]").allInnerTexts();
+      assert.ok(compared.length > 10);
+      for (const text of compared) assert.ok(saved.includes(text), `${text} is in ${saved}`);
+    }
+  await guarded.close();
+  guarded.assertWellBehaved();
+});
+
 test("on a phone, each compared hospital is named once before the list, and its chip is a letter", async () => {
   const { ccns, zip } = await nearlyEqual();
   const { page, close } = await openPage(browser, server.api, phone);
@@ -262,6 +295,34 @@ test("a near hospital is compared if it has a price for the procedure, and links
     assert.ok(heights.length > 0 && Math.min(...heights) >= 24, `${path}: ${heights}`);
   }
   await close();
+});
+
+test("a hospital with no other within 25 miles names the nearest, however far", async () => {
+  const { data: all } = await answerOf<FacilitiesAnswer>("/facilities?state=MT,WY,ME,AK&limit=100");
+  const around = (zip: string, within: number) =>
+    answerOf<FacilitiesAnswer>(`/facilities?near=${zip}&within=${within}&sort=distance&limit=2`);
+  const guarded = await openPage(browser, server.api);
+  const { page } = guarded;
+  page.setDefaultTimeout(patienceMs);
+  let alone = 0;
+  for (const { ccn, zip = "" } of all.slice(0, 12)) {
+    const [, nearest] = (await around(zip ?? "", 500)).data;
+    if ((await around(zip ?? "", 25)).data.length > 1 || nearest === undefined) continue;
+    const { facility, city, state, distance = 0 } = nearest;
+    alone++;
+    await page.goto(`/facilities/${ccn}`);
+    const near = page.locator(".near", { hasText: "No other within 25 miles. The nearest:" });
+    const row = near.locator("tbody tr");
+    await row.waitFor();
+    const text = await row.innerText();
+    for (const part of [facility, `${city}, ${state}`, distance.toFixed(1)])
+      assert.ok(text.includes(part), `${part} is in ${text}`);
+    const link = await near.getByRole("link", { name: "What they charge for" }).getAttribute("href");
+    assert.equal(new URLSearchParams(link?.slice(2)).get("within"), String(Math.ceil(distance)));
+  }
+  assert.ok(alone > 0);
+  await guarded.close();
+  guarded.assertWellBehaved();
 });
 
 test("on a phone, each row of a list around a place has its amounts and the column that the list is sorted by", async () => {
@@ -499,7 +560,8 @@ for (const viewport of [wide, narrow])
           heads.map(({ textContent }) => textContent?.replaceAll(/\s+/g, " ").trim() ?? ""),
         );
       assert.equal(heads.length, 4);
-      assert.ok(drawn.includes((await page.title()).split(" – ")[0]), `place and procedure are in ${drawn}`);
+      const [title] = (await page.title()).split(/, \d{4} – /);
+      assert.ok(drawn.includes(`${title}, ${years[0]}–2024`), `place, procedure and years are in ${drawn}`);
       for (const text of [...heads, ...lines]) assert.ok(drawn.includes(text), `${text} is in ${drawn}`);
       await guarded.close();
       guarded.assertWellBehaved();
@@ -715,6 +777,25 @@ test("typed words and a link with them lead to the same, unless a suggestion is 
     await heading(page, said);
     assert.equal(await page.locator("h1").innerText(), linked, words);
   }
+  // A link says what the list of suggestions shows, also after its words have become a procedure.
+  for (const isTyped of [false, true]) {
+    await page.goto(isTyped ? "/?procedure=5072" : "/?q=heart");
+    if (isTyped) {
+      await heading(page, "hospitals charge");
+      await field(page, "Procedure", "heart");
+      await page.keyboard.press("Enter");
+    }
+    await page.waitForURL((url) => url.searchParams.get("procedure") === "5191");
+    await page.locator(".under", { hasText: "“heart” also may be: " }).waitFor();
+    const procedure = page.getByRole("combobox", { name: "Procedure" });
+    await until(
+      "the procedure's name",
+      async () => (await procedure.inputValue()) === "Heart catheterization",
+    );
+  }
+  await page.locator(".under a", { hasText: "Heart ablation" }).click();
+  await heading(page, "for heart ablation");
+  await page.locator(".under", { hasText: "also may be" }).waitFor({ state: "detached" });
   await field(page, "Procedure", "pacemaker");
   await page.getByRole("option", { name: "may mean several procedures" }).waitFor();
   await option(page, "5222");
@@ -815,11 +896,15 @@ test("an analyst compares two hospitals over four years", async () => {
     const cellsOf = async (title: string) =>
       (await compared.filter({ hasText: title }).locator("td").allInnerTexts()).slice(0, 2);
     assert.deepEqual(await compared.locator("th").allInnerTexts(), [
-      paysTitle,
+      `${paysTitle} in 2024`,
       ...years.map((year) => `Allowed in ${year}`),
       ...years.map((year) => `Charge in ${year}`),
-      "Services",
+      "Services in 2024",
     ]);
+    const table = page.locator("#compared");
+    await table.locator(".about", { hasText: `, ${years[0]}–2024` }).waitFor();
+    const versions = years.map((year) => `${year}.1`).join(", ");
+    assert.match(await savedTexts(page, table), new RegExp(`${years[0]}–2024 .*versions ${versions}\\)`));
     for (const [i, year] of years.entries()) {
       const amounts = (of: "medicare_allowed" | "submitted_charge") =>
         [first, second].map(({ data }) => dollars(data[i][of] ?? 0));

@@ -4,11 +4,12 @@ import { escapeHtml } from "../../shared/web-assets.ts";
 import { type Ask, Failure, isAbsence, type Known, type Priced, unlessFailed } from "./browser/answers.ts";
 import { milesText } from "./browser/around.ts";
 import { choiceOf, nextShown } from "./browser/choice.ts";
-import { knownOf, viewOf } from "./browser/explore-data.ts";
+import { knownOf, type View, viewOf } from "./browser/explore-data.ts";
 import { type ExploreWords, wordsOf } from "./browser/explore-words.ts";
 import { addressText, goneText, hospitalText, hospitalViewOf } from "./browser/hospital-words.ts";
 import { type Nothing, seeTitle, type Way } from "./browser/nothing.ts";
 import { titleOf } from "./browser/procedures.ts";
+import { unknownTitle } from "./browser/states.ts";
 import { noHospital, orderText, paysTitle, placeTitle, shareOf, textOf } from "./browser/words.ts";
 import {
   caveatOf,
@@ -78,9 +79,10 @@ function answerOf(target: string, read: Read): object | Failure {
   }
 }
 
-function writePrices(path: string, parameters: URLSearchParams, ask: Ask) {
-  const view = viewOf(choiceOf({ searchParams: parameters }), ask);
+function writePrices(path: string, asked: URLSearchParams, ask: Ask) {
+  const view = viewOf(choiceOf({ searchParams: asked }), ask);
   const { choice } = view;
+  const parameters = choice.words === null && view.search !== null ? meantIn(asked, view) : asked;
   const words = wordsOf(view);
   const source = knownOf(view)?.source ?? { caveat: view.datasets[0]?.caveat ?? "" };
   const official = knownOf(view)?.procedure?.name;
@@ -89,11 +91,11 @@ function writePrices(path: string, parameters: URLSearchParams, ask: Ask) {
     : controlsOf({
         procedure: view.choice.words ?? titleOf({ code: view.code, name: official ?? view.code }),
         detail: official === undefined ? view.code : `${view.code} · ${official}`,
-        place: placeTitle(choice) || "Whole nation",
+        place: view.unknown ? unknownTitle(view.unknown) : placeTitle(choice) || "Whole nation",
         year: choice.year ?? String(knownOf(view)?.source.data_year ?? ""),
       });
   if (words.found === null) return { controls, ...writeNothing(path, parameters, words, source) };
-  const { main, share, own, paid, comparison } = words.found;
+  const { main, also, share, own, paid, comparison } = words.found;
   const { year } = choice;
   const ownHtml = own.map(({ letter, ccn, name, clause }) => {
     const link =
@@ -103,7 +105,9 @@ function writePrices(path: string, parameters: URLSearchParams, ask: Ask) {
     return `<p class="under"><b class="letter">${letter}</b> ${link}${htmlOf(clause)}</p>`;
   });
   const ownText = own.flatMap(({ name, clause }) => (name === null ? [] : [name + textOf(clause)]));
-  const under = `<p class="under small">${escapeHtml(share)}</p>${ownHtml.join("")}<p class="under further">${escapeHtml(paid)}</p><p class="under further quiet">${escapeHtml(comparison)}</p>`;
+  const links = also?.ways.map((way) => linkHtml(path, parameters, way)).join(" · ");
+  const alsoHtml = also ? `<p class="under small">${escapeHtml(also.text)} ${links}</p>` : "";
+  const under = `${alsoHtml}<p class="under small">${escapeHtml(share)}</p>${ownHtml.join("")}<p class="under further">${escapeHtml(paid)}</p><p class="under further quiet">${escapeHtml(comparison)}</p>`;
   const { data_year, data_version } = unlessFailed(view.scope)?.source ?? { data_year: 0, data_version: "" };
   const isNear = choice.near !== null;
   const rowOf = ({
@@ -132,18 +136,28 @@ function writePrices(path: string, parameters: URLSearchParams, ask: Ask) {
   return {
     controls,
     title: words.title,
-    description: [textOf(main), ...ownText, words.version?.text, caveatOf(source)].filter(Boolean).join(" "),
-    sentence: `<h1>${htmlOf(main)}</h1>${noteOf(source)}${path.startsWith("/embed") ? "" : versionHtml(path, parameters, words) + under}`,
+    description: [textOf(main), ...ownText, words.note?.text, caveatOf(source)].filter(Boolean).join(" "),
+    sentence: `<h1>${htmlOf(main)}</h1>${noteOf(source)}${path.startsWith("/embed") ? "" : noteHtml(path, parameters, words) + under}`,
     tables: [
       formOf(path),
       tableOf(
-        `${rows.length < facilities ? "The first" : "All"} hospitals of the list, ${orderText(choice)}, data version ${data_version}`,
+        `${rows.length < facilities ? "The first" : "All"} hospitals of the list${orderText(choice)}, data version ${data_version}`,
         ["Hospital", ...(isNear ? ["Miles"] : []), paysTitle, "Medicare allows", "Charge"],
         rows.map(rowOf),
       ),
       more,
     ],
   };
+}
+
+/** Names the procedure and the place that words mean, as the page's script does. Else links would lead to the words again. */
+function meantIn(asked: URLSearchParams, { code, choice: { state, near } }: View): URLSearchParams {
+  const parameters = new URLSearchParams(asked);
+  const changes = { q: null, procedure: code, city: null, state, near };
+  for (const [name, value] of Object.entries(changes))
+    if (value === null) parameters.delete(name);
+    else parameters.set(name, value);
+  return parameters;
 }
 
 function linkHtml(path: string, parameters: URLSearchParams, { text, changes, hospital }: Way): string {
@@ -156,9 +170,9 @@ function linkHtml(path: string, parameters: URLSearchParams, { text, changes, ho
   return `<a href="${escapeHtml(url)}">${escapeHtml(text)}</a>`;
 }
 
-function versionHtml(path: string, parameters: URLSearchParams, { version }: ExploreWords): string {
-  if (version === null) return "";
-  const { text, link } = version;
+function noteHtml(path: string, parameters: URLSearchParams, { note }: ExploreWords): string {
+  if (note === null) return "";
+  const { text, link } = note;
   const changes = { year: null, versions: null };
   return `<p class="under">${escapeHtml(text)} ${link === null ? "" : linkHtml(path, parameters, { text: link, changes })}</p>`;
 }
@@ -184,7 +198,7 @@ function writeNothing(
   return {
     title: words.title || title,
     description: [`${title}.`, why, before].filter(Boolean).join(" "),
-    sentence: `<h1>${escapeHtml(title)}.</h1>${noteOf(source)}${versionHtml(path, parameters, words)}${under(`${escapeHtml(why)} ${links.join(" · ")}`)}${before ? under(escapeHtml(before)) : ""}${list.join("")}`,
+    sentence: `<h1>${escapeHtml(title)}.</h1>${noteOf(source)}${noteHtml(path, parameters, words)}${under(`${escapeHtml(why)} ${links.join(" · ")}`)}${before ? under(escapeHtml(before)) : ""}${list.join("")}`,
     tables: [formOf(path)],
   };
 }

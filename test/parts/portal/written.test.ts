@@ -21,7 +21,7 @@ import {
 import { milesText, placesFor } from "../../../server/parts/portal/browser/around.ts";
 import { choiceOf } from "../../../server/parts/portal/browser/choice.ts";
 import { hospitalText } from "../../../server/parts/portal/browser/hospital-words.ts";
-import { plainOf } from "../../../server/parts/portal/browser/procedures.ts";
+import { plainOf, titleOf } from "../../../server/parts/portal/browser/procedures.ts";
 import {
   mainClause,
   sameShare,
@@ -133,6 +133,17 @@ test("an unknown hospital in a comparison is skipped, and the others keep their 
   assert.match(metaOf(html, "description") ?? "", / Hospital 000041 charges .* Hospital 000001 charges /);
 });
 
+test("a page without JavaScript says which hospitals of its URL aren't compared", async () => {
+  const said = "No more than 3 hospitals can be compared. Left out: ";
+  const saidOf = async (compared: string) => {
+    const html = await pageAt(`/?procedure=5072&with=${compared}`);
+    return new RegExp(`${said}[\\w, ]*\\.`).exec(html)?.[0];
+  };
+  assert.equal(await saidOf("000041,000001,000002,000003,000004"), `${said}000003, 000004.`);
+  assert.equal(await saidOf("000041,000001,000002&with=&with=zzz"), `${said}zzz.`);
+  assert.equal(await saidOf("000041,000001,000002,000041"), undefined);
+});
+
 test("a compared hospital without a price is described as having none", async () => {
   const html = await pageAt("/?procedure=5361&with=000001");
   assert.match(metaOf(html, "description") ?? "", / Hospital 000001 has no price for this procedure/);
@@ -231,6 +242,32 @@ test("words that surely mean one procedure show it, in the place among the words
   }
 });
 
+test("words that mean one procedure and may be others show the others, with the place among the words", () => {
+  const search = (q: string) =>
+    Object(askEndpoint(placedVersions, `/search?type=procedure&limit=10&q=${encodeURIComponent(q)}`)).data;
+  for (const [words, place] of [
+    ["heart", ""],
+    ["cataract surgery in Texas", "&state=TX"],
+    ["hernia California", "&state=CA"],
+    ["knee replacement", ""],
+    ["5491", ""],
+  ]) {
+    const { sentence } = writtenAt(`q=${encodeURIComponent(words)}`, placedVersions);
+    assert.match(sentence, /Medicare (typically )?allows/, words);
+    const [, also] = /<p class="under small">“[^”]*” also may be: (.*?)<\/p>/.exec(sentence) ?? [];
+    const others = search(words).slice(1, 5);
+    const links = [...(also ?? "").matchAll(/href="\/\?([^"]*)">([^<]*)</g)];
+    assert.deepEqual(
+      links.map(([, link, text]) => [link, text]),
+      others.map((one: { code: string; name: string }) => [
+        escapeHtml(`procedure=${one.code}${place}`),
+        escapeHtml(titleOf(one)),
+      ]),
+    );
+  }
+  assert.doesNotMatch(writtenAt("procedure=5191&q=heart").sentence, /also may be/);
+});
+
 test("a place among words sorts the list as a chosen place does, unless another order is chosen", () => {
   for (const [place, chosen] of [
     ["en Miami", "near=Miami%2C+FL"],
@@ -318,6 +355,22 @@ test("a city that several states have is a question, also in an address, and an 
   }
 });
 
+test("a place that isn't known is said in its field, and poses as a filter nowhere", () => {
+  for (const [place, shown] of [
+    ["near=xyzzy", "xyzzy: not known"],
+    ["near=00000&within=50", "00000: not known"],
+    ["near=Springfield", "Springfield: in several states"],
+    ["near=xyzzy&city=Boston%2C+MA", "xyzzy: not known"],
+    ["state=ZZ", "ZZ: not known"],
+  ])
+    for (const procedure of ["", "procedure=5115&"]) {
+      const { head, sentence } = writtenAt(procedure + place, placedVersions);
+      assert.ok(sentence.includes(`disabled value="${shown}"`), sentence);
+      assert.doesNotMatch(head + sentence, /within \d+ miles|in ZZ\b|Boston/i);
+      assert.match(textIn(head, "title"), /^(Nothing was found|“Springfield” is in several states) – /);
+    }
+});
+
 test("Maryland is named only where the place is in Maryland", () => {
   for (const [near, isThere] of [
     ["Baltimore, MD", true],
@@ -342,6 +395,35 @@ test("a ZIP code beside a procedure is kept in the links to what the words may m
   }
   for (const words of ["knee replacement 00000", "colonoscopy 45378"])
     assert.doesNotMatch(writtenAt(`q=${words}`, placedVersions).sentence, /near (00000|45378)|near=/);
+});
+
+test("a city beside a procedure without a word between is a place, and a name of several cities is a question", () => {
+  for (const [words, near] of [
+    ["knee Springfield", "Springfield"],
+    ["knee surgery Springfield", "Springfield"],
+    ["Springfield knee replacement", "Springfield"],
+    ["knee replacement kansas city", "Kansas City"],
+    ["knee replacement Winnemucca", "Winnemucca, NV"],
+  ]) {
+    const { sentence } = writtenAt(`q=${words}`, placedVersions);
+    assert.doesNotMatch(sentence, /Set aside/, words);
+    const [, link] = /href="\/\?(procedure=5115[^"]*)"/.exec(sentence) ?? [];
+    assert.equal(new URLSearchParams(link?.replaceAll("&#38;", "&")).get("near"), near);
+    const then = textIn(writtenAt(link?.replaceAll("&#38;", "&") ?? "", placedVersions).sentence, "h1");
+    if (near.includes(", ")) assert.match(then, /of Winnemucca, NV/);
+    else assert.equal(then, `“${near}” is in several states.`);
+  }
+  // With a word between, the procedure is sure, and only the place is a question. Its links lead on.
+  for (const words of ["knee replacement in Springfield", "reemplazo de rodilla en Springfield"]) {
+    const { sentence } = writtenAt(`q=${words}&sort=pays`, placedVersions);
+    assert.equal(textIn(sentence, "h1"), "“Springfield” is in several states.");
+    const links = [...sentence.matchAll(/href="\/\?([^"]*)"/g)].map(([, link]) =>
+      link.replaceAll("&#38;", "&"),
+    );
+    assert.ok(links.includes("sort=pays&procedure=5115&near=Springfield%2C+IL"), `${links}`);
+    assert.ok(links.includes("sort=pays&procedure=5115"), "the whole nation");
+  }
+  assert.match(writtenAt("q=knee zzxqy", placedVersions).sentence, /Nothing matches/);
 });
 
 test("a place or a hospital where a procedure was asked for is named, and leads there", () => {

@@ -10,8 +10,16 @@ import {
   type Standing,
   unlessFailed,
 } from "./answers.ts";
-import { type Doubtful, defaultMiles, farthest, type Option, radiusesInMiles } from "./choice.ts";
-import { isAlike, stateOf, states } from "./states.ts";
+import {
+  type Doubtful,
+  defaultMiles,
+  farthest,
+  isShort,
+  type Option,
+  radiusesInMiles,
+  shortText,
+} from "./choice.ts";
+import { isAlike, namesakesIn, stateOf, states } from "./states.ts";
 import { isPriced } from "./words.ts";
 
 /** Finds places and hospitals around them, and sums up the prices there, because the API does that only for states. */
@@ -57,7 +65,7 @@ const isKnown = (summary: FacilitiesAnswer["summary"] | ChargeSummary): summary 
   typeof summary.median_charge === "number";
 
 /** Interpolates between the two nearest amounts. @param sorted at least one amount, ascending */
-export function quantile(sorted: readonly number[], share: number): number {
+function quantile(sorted: readonly number[], share: number): number {
   const at = share * (sorted.length - 1);
   const [low, high] = [sorted[Math.floor(at)], sorted[Math.ceil(at)]];
   return low + (high - low) * (at % 1);
@@ -76,30 +84,23 @@ function histogramOf(charges: number[], { min_charge: min, max_charge: max }: Ch
   return { edges, counts };
 }
 
-/** Reads the place of a search. Five digits set aside are a ZIP code if there is one, unless something absent has them. */
+/**
+ * Reads the place of a search. Words that were set aside are a place if there is one, unless something absent has them: a
+ * ZIP code, a city, or a city's name that several states have.
+ */
 export function understood(found: SearchAnswer | Failure, year: string | null, ask: Ask) {
   if (found instanceof Failure) return found;
   const { place, ignored } = found.query;
-  const isZip = (word: string) => /^\d{5}$/.test(word) && placesNamed(word, year, ask).length > 0;
-  const near = place === null && found.absent === undefined ? ignored.find(isZip) : undefined;
-  const query = near
-    ? { place: { near }, ignored: ignored.filter((word) => word !== near) }
-    : { place: placeMeant(place, year, ask) };
-  return { ...found, query: { ...found.query, ...query } };
-}
-
-/** The API takes only a city's name that one state has. Of several cities, the one with the most hospitals is meant. */
-function placeMeant(
-  place: SearchAnswer["query"]["place"],
-  year: string | null,
-  ask: Ask,
-): SearchAnswer["query"]["place"] {
-  if (place === null || !("near" in place) || /[,\d]/.test(place.near)) return place;
-  const path = pathOf("/healthcare/facilities", { city: place.near, limit: maxPageRows }, year);
-  const rows = unlessFailed(ask<[FacilitiesAnswer]>(path)[0])?.data ?? [];
-  const cities = [...Map.groupBy(rows, ({ city, state }) => `${city}, ${state}`)];
-  const [most] = cities.toSorted(([, a], [, b]) => b.length - a.length);
-  return most ? { near: most[0] } : place;
+  const aside = place === null && found.absent === undefined ? ignored : [];
+  const texts = [...aside.filter((word) => /^\d{5}$/.test(word)), aside.join(" ")].filter(Boolean);
+  for (const text of texts) {
+    const [first, ...others] = placesNamed(text, year, ask);
+    if (first === undefined) continue;
+    const near = others.length > 0 ? first.replace(/, [A-Z]{2}$/, "") : first;
+    const left = ignored.filter((word) => !text.split(" ").includes(word));
+    return { ...found, query: { ...found.query, place: { near }, ignored: left } };
+  }
+  return found;
 }
 
 /** The nearest hospital with a price, or null. */
@@ -122,13 +123,6 @@ export function rankAmong(
 export function milesText(miles: number | undefined, isSameZip: boolean): string {
   if (miles === undefined) return "–";
   return miles >= 1 ? miles.toFixed(1) : isSameZip ? "same ZIP" : "under 1";
-}
-
-/** The cities that an ambiguous name of a place means, such as `Springfield, IL`, from the API's error; empty for others. */
-export function namesakesIn(unknown: Failure): string[] {
-  const [, states = "", name] =
-    / in several states: ([A-Z, ]+); .* as in (.*), [A-Z]{2}$/.exec(unknown.message) ?? [];
-  return name === undefined ? [] : states.split(", ").map((state) => `${name}, ${state}`);
 }
 
 /** Returns a ZIP code or a city as the API understands it; of a city in several states, all of them; empty if unknown. */
@@ -172,16 +166,14 @@ export function placesFor(
     .sort(([a], [b]) => Number(b === meant) - Number(a === meant));
   const inside = all.filter((one) => !begun.includes(one) && one[1].name.toLowerCase().includes(` ${words}`));
   const isState = begun.length > 0 && !citiesLikeStates.includes(text.toLowerCase());
-  const cities = isState ? { doubt: "", options: [] } : citiesFor(text, year, ask);
+  const cities = isState || isShort(text) ? { doubt: "", options: [] } : citiesFor(text, year, ask);
   const isBoth = cities.options.length > 0;
   const wholly = begun.map(optionOf).map((one) => (isBoth ? { ...one, detail: "the whole state" } : one));
   const options = [...wholly, ...cities.options, ...inside.map(optionOf)];
   if (options.length > 0) return { doubt: begun.length > 0 ? "" : cities.doubt, options };
   const alike = all.filter(([, { name }]) => isAlike(name, words));
-  return {
-    doubt: alike.length > 0 ? "" : `No place “${printable(text)}” is known here.`,
-    options: alike.map(optionOf),
-  };
+  const unknown = isShort(text) ? shortText(text) : `No place “${printable(text)}” is known here.`;
+  return { doubt: alike.length > 0 ? "" : unknown, options: alike.map(optionOf) };
 }
 
 const offeredMiles = [...new Set([defaultMiles, ...radiusesInMiles])];
@@ -199,20 +191,22 @@ const around = (near: string, miles: number, city: string | null = null): Option
  * the ZIP code that most of them have. The city that searches mean comes first, and then the one with the most hospitals.
  */
 function citiesFor(text: string, year: string | null, ask: Ask): Doubtful {
-  const cityPath = (city: string) => pathOf("/healthcare/facilities", { city, limit: maxPageRows }, year);
-  const rowsIn = (city: string) => unlessFailed(ask<[FacilitiesAnswer]>(cityPath(city))[0])?.data ?? [];
-  const own = rowsIn(text);
+  const rowsIn = (city: string) => {
+    const path = pathOf("/healthcare/facilities", { city, limit: maxPageRows }, year);
+    return unlessFailed(ask<[FacilitiesAnswer]>(path)[0])?.data ?? [];
+  };
   // The name with its state is clear, so no further request is needed.
-  const isClear = own.length > 0 && stateOf(text.slice(-3).trim()) !== undefined;
+  const isClear = stateOf(text.slice(-3).trim()) !== undefined && rowsIn(text).length > 0;
   const named = isClear ? [] : placesNamed(text, year, ask);
   const alike = () => {
     const path = pathOf("/search", { q: text, type: "facility", limit: 50 }, year);
     const found = unlessFailed(ask<[SearchAnswer]>(path)[0])?.data ?? [];
     const typed = text.replace(/,? [a-z]{2}$/i, "");
-    return found.find((one) => one.type === "facility" && isAlike(one.city, typed));
+    const cities = found.flatMap((one) => (one.type === "facility" ? [one.city] : []));
+    return cities.find((city) => isAlike(city, typed));
   };
-  const similar = own.length + named.length === 0 ? alike() : undefined;
-  const rows = similar?.type === "facility" ? rowsIn(similar.city) : own;
+  const city = isClear || named.length > 0 ? text : alike();
+  const rows = city === undefined ? [] : rowsIn(city);
   const stateIn = (city: string) => city.slice(-2);
   const byState = Map.groupBy(rows, ({ state }) => state);
   const withHospitals = [...byState].sort(([, a], [, b]) => b.length - a.length).map(([state]) => state);

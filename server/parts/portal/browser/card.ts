@@ -49,6 +49,13 @@ interface Source {
   isSample: boolean;
 }
 
+/** Writes years as a range, or as a list if some between them are missing. */
+export function yearsText(some: readonly number[]): string {
+  const years = [...new Set(some)].sort();
+  const [first, last] = [years[0], years[years.length - 1]];
+  return years.length > 1 && last - first === years.length - 1 ? `${first}–${last}` : years.join(", ");
+}
+
 /** Data versions with the same title are named once, with their years: "Title, 2022–2024". */
 export function sourceOf(
   versions: readonly string[],
@@ -57,10 +64,7 @@ export function sourceOf(
 ): Source {
   const shown = versions.flatMap((version) => datasets.filter((one) => one.data_version === version));
   const titles = [...Map.groupBy(shown, untitledYear)].map(([title, some]) => {
-    const years = [...new Set(some.map(({ data_year }) => data_year))].sort();
-    const [first, last] = [years[0], years[years.length - 1]];
-    const isRange = years.length > 1 && last - first === years.length - 1;
-    return title.replace("<year>", isRange ? `${first}–${last}` : years.join(", "));
+    return title.replace("<year>", yearsText(some.map(({ data_year }) => data_year)));
   });
   // For a synthetic sample, the title already says that the data is a sample.
   const real = shown.filter(({ caveat }) => !isSynthetic(caveat));

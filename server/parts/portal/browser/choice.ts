@@ -1,3 +1,4 @@
+import { printable } from "../../../shared/browser/format.ts";
 import type { Priced, SearchAnswer } from "./answers.ts";
 import { stateOf } from "./states.ts";
 
@@ -6,6 +7,7 @@ import { stateOf } from "./states.ts";
 /** If the data lacks this procedure, the page shows the procedure that most hospitals do. */
 export const defaultProcedure = "5072";
 export const maxPinned = 3;
+export const mostCompared = `No more than ${maxPinned} hospitals can be compared`;
 /** Maximum number of characters of a search by words. The API's maximum. */
 const maxWordsLength = 200;
 export const defaultMiles = 25;
@@ -64,8 +66,10 @@ export interface Choice {
   year: string | null;
   /** Data versions of the trend, separated by commas; null for the newest version of each year. */
   versions: string | null;
-  /** CCNs of the hospitals to compare. */
+  /** CCNs of the hospitals to compare, at most `maxPinned`. */
   pinned: string[];
+  /** CCNs of further hospitals in the address. They aren't compared until one is taken off. */
+  leftOut: string[];
   sort: string;
   /** Whether the address names the order. */
   isSorted: boolean;
@@ -83,7 +87,7 @@ export function choiceOf({ searchParams }: { searchParams: URLSearchParams }): C
   const [near, state] = [chosen("near"), chosen("state")];
   const within = Number(chosen("within"));
   const city = chosen("city");
-  const pinned = searchParams.getAll("with").join(",").split(",").filter(Boolean);
+  const compared = [...new Set(searchParams.getAll("with").join(",").split(",").filter(Boolean))];
   const sort = Object.keys(sortKeys).find((one) => one === chosen("sort"));
   const asked = chosen("procedure");
   const isWords = asked !== null && words.test(asked);
@@ -98,7 +102,8 @@ export function choiceOf({ searchParams }: { searchParams: URLSearchParams }): C
     city: city !== null && near !== null && /^[\p{L} .'-]{1,40}, [A-Z]{2}$/u.test(city) ? city : null,
     year: chosen("year"),
     versions: chosen("versions"),
-    pinned: [...new Set(pinned)].slice(0, maxPinned),
+    pinned: compared.slice(0, maxPinned),
+    leftOut: compared.slice(maxPinned),
     ...sortedAt(near, sort),
     order: chosen("order") === "desc" ? "desc" : "asc",
     shown: shownOf(searchParams),
@@ -110,6 +115,9 @@ function sortedAt(near: string | null, sort: string | undefined): Pick<Choice, "
   const isSorted = sort !== undefined && (near !== null || sort !== "distance");
   return { isSorted, sort: isSorted ? sort : near === null ? "charge" : "distance" };
 }
+
+/** Whether a hospital can be chosen to be compared, or be taken off. */
+export const canPin = ({ pinned }: Choice, ccn: string) => pinned.length < maxPinned || pinned.includes(ccn);
 
 type PlaceMeant = SearchAnswer["query"]["place"];
 
@@ -146,3 +154,7 @@ export interface Doubtful {
   doubt: string;
   options: Option[];
 }
+
+/** Whether a text is too short for a search: words are found from their third letter on. */
+export const isShort = (text: string) => text.length < 3;
+export const shortText = (text: string) => `“${printable(text)}” is short: write on.`;

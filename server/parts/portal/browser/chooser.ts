@@ -6,8 +6,8 @@ import { sentenceOf } from "./form.ts";
 
 /** A text field with a list of suggestions. It follows the combobox pattern of the ARIA Authoring Practices. */
 
-/** Milliseconds without typing before suggestions are fetched. */
-export const restMs = 120;
+/** Milliseconds without typing before suggestions are fetched. While somebody types, most beginnings of words fail. */
+export const restMs = 250;
 
 /** Id of the suggestion that says a doubt, and searches for the text. */
 const doubtId = "";

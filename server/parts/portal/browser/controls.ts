@@ -15,17 +15,21 @@ import {
   type Choice,
   type Doubtful,
   defaultProcedure,
+  isShort,
   maxPinned,
+  mostCompared,
   nowhere,
   type Option,
   procedureChanges,
+  shortText,
 } from "./choice.ts";
 import { Chooser } from "./chooser.ts";
 import { knownOf, type View } from "./explore-data.ts";
 import { YearField, yearsOf } from "./form.ts";
 import { choose, pin } from "./location.ts";
-import { doubtOf, nothingMatches, otherMeaning, otherText, surelyMeant } from "./nothing.ts";
+import { doubtOf, nothingMatches, surelyMeant } from "./nothing.ts";
 import { bodyParts, codesBy, includedIn, plainOf, titleOf } from "./procedures.ts";
+import { stateOf, unknownTitle } from "./states.ts";
 import { placeTitle } from "./words.ts";
 
 /** The fields of the Explore page: procedure, place, hospitals to compare, year. */
@@ -64,7 +68,7 @@ export function Controls({ choice, view }: ControlsProps) {
     <${Chooser}
       class="place"
       label="State, city or ZIP code"
-      value=${placeTitle(choice) || "Whole nation"}
+      value=${view?.unknown ? unknownTitle(view.unknown) : placeTitle(choice) || "Whole nation"}
       find=${(text: string) => viewOnce((ask) => placesFor(text, year, priced, ask))}
       choose=${({ more }: Option) => choose({ ...nowhere, ...more })}
       search=${(near: string) => choose({ ...nowhere, near })}
@@ -101,6 +105,7 @@ async function findProcedure({ state, year }: Choice, text: string): Promise<Opt
     return bodyParts.flatMap((part) =>
       data.filter(({ code }) => (plainOf(code)?.part ?? "Other care") === part).map((row) => optionOf(row)),
     );
+  if (isShort(text)) return { doubt: shortText(text), options: [] };
   const plain = codesBy(text).flatMap((code) => rows.get(code) ?? []);
   const searched = pathOf("/search", { q: text, type: "procedure", limit: 50 }, year);
   const found = await viewOnce((ask) => understood(ask<[SearchAnswer]>(searched)[0], year, ask));
@@ -113,7 +118,7 @@ async function findProcedure({ state, year }: Choice, text: string): Promise<Opt
   ];
   const said = doubtOf(found);
   const unsure = `“${printable(text)}” may mean ${options.length === 1 ? "one procedure" : "several procedures"}.`;
-  const doubt = said || (options.length === 0 ? await unknownText(text, year) : meant === null ? unsure : "");
+  const doubt = said || (options.length === 0 ? nothingMatches(text) : meant === null ? unsure : "");
   // Suggestions are ordered by relevance, so they aren't grouped by part of the body.
   const unique = new Map(options.reverse().map((option) => [option.id, option]));
   const suggested = [...unique.values()].reverse().map((option) => ({
@@ -127,18 +132,11 @@ async function findProcedure({ state, year }: Choice, text: string): Promise<Opt
   return { doubt, options: d3.sort(suggested, ({ id }) => Number(id !== meant)) };
 }
 
-/** Says what a text means where a procedure is asked for and none matches. */
-async function unknownText(text: string, year: string | null): Promise<string> {
-  const other = await viewOnce((ask) => otherMeaning(text, year, ask));
-  return other === null ? nothingMatches(text) : `${otherText(text, other).title}.`;
-}
-
 /** Offers hospitals with a price, and then hospitals without. @param home the state that comes first in both groups */
 async function findHospital(choice: Choice, code: string, text: string, home?: string): Promise<Option[]> {
   const { year, pinned } = choice;
-  if (pinned.length === maxPinned)
-    throw new Error(`${maxPinned} hospitals can be compared: take one off first.`);
-  if (text === "") throw new Error("Write a name, a city or a ZIP code.");
+  if (pinned.length === maxPinned) throw new Error(`${mostCompared}: take one off first.`);
+  if (isShort(text) && stateOf(text) === undefined) throw new Error("Write a name, a city or a ZIP code.");
   const found = await facilitiesBy(text, year);
   if (found.length === 0)
     throw new Error(

@@ -19,6 +19,7 @@ import {
 import { aroundScope, maxPageRows, nearestOf, noPrice, rankAmong, type Scope, understood } from "./around.ts";
 import { type Choice, comparing, defaultProcedure, placedAt, placeOf, sortKeys } from "./choice.ts";
 import { type OtherMeaning, otherMeaning, surelyMeant } from "./nothing.ts";
+import { type UnknownPlace, unknownPlace } from "./states.ts";
 import { entryOf, isPriced, type Standings } from "./words.ts";
 
 /** Makes the view of the Explore page from the API's answers. The server makes the same view for its words. */
@@ -50,7 +51,7 @@ export interface View {
   gone: string | null;
   /** What is shown. If words surely mean one procedure, it is chosen here, and so is the place in the words. */
   choice: Choice;
-  /** What the words may mean; null if a procedure is shown. */
+  /** What the words mean or may mean; null if the address names the procedure. */
   search: SearchAnswer | Failure | null;
   /** What words that mean no procedure mean instead. */
   other: OtherMeaning | null;
@@ -66,6 +67,7 @@ export interface View {
   pinned: Pinned[];
   /** The procedure's unpriced hospitals if no hospital in the place has a price; null otherwise or without any. */
   unpriced: FacilitiesAnswer | null;
+  unknown: UnknownPlace | null;
   /** The nearest hospital with a price if none around `near` has one; null otherwise, or if none is found. */
   nearest: Priced | null;
   datasets: Dataset[];
@@ -157,6 +159,7 @@ function servedView(choice: Choice, ask: Ask): View {
           : isCovered
             ? unpricedOf(choice, code, ask)
             : null,
+    unknown: unknownPlace(choice, scope),
     nearest: unpriced && near !== null && unlessFailed(nation) ? nearestOf(code, near, year, ask) : null,
   };
 }
@@ -168,23 +171,16 @@ function searchedView(choice: Choice, words: string, ask: Ask): View {
   const search = understood(found, choice.year, ask);
   const meant = surelyMeant(search);
   if (meant !== null && !(search instanceof Failure)) {
-    return servedView(placedAt({ ...choice, words: null, procedure: meant }, search.query.place), ask);
+    const meantChoice = placedAt({ ...choice, words: null, procedure: meant }, search.query.place);
+    return { ...servedView(meantChoice, ask), search };
   }
+  const isOther = search instanceof Failure && search.absent.length === 0;
   return {
-    ...{
-      choice,
-      gone: null,
-      search,
-      other:
-        search instanceof Failure && search.absent.length === 0
-          ? otherMeaning(words, choice.year, ask)
-          : null,
-      code: "",
-      paths: pathsOf("", choice),
-      datasets: unlessFailed(versions)?.data ?? [],
-    },
+    ...{ choice, gone: null, search, code: "", paths: pathsOf("", choice) },
+    other: isOther ? otherMeaning(words, choice.year, ask) : null,
+    datasets: unlessFailed(versions)?.data ?? [],
     ...{ scope: noPrice, nation: noPrice, trends: noPrice, list: emptyList, few: null },
-    ...{ pinned: [], unpriced: null, nearest: null },
+    ...{ pinned: [], unpriced: null, unknown: null, nearest: null },
   };
 }
 

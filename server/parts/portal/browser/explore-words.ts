@@ -1,7 +1,9 @@
-import { money } from "../../../shared/browser/format.ts";
-import { Failure, unlessFailed } from "./answers.ts";
+import { money, printable } from "../../../shared/browser/format.ts";
+import { unlessFailed } from "./answers.ts";
+import { mostCompared, nowhere } from "./choice.ts";
 import { knownOf, type View } from "./explore-data.ts";
-import { type Nothing, nothingText, otherText, searchText } from "./nothing.ts";
+import { alsoMeant, type Nothing, nothingText, otherText, searchText, type Way, wayOn } from "./nothing.ts";
+import type { UnknownPlace } from "./states.ts";
 import {
   comparison,
   isPriced,
@@ -19,13 +21,15 @@ import {
 /** Puts a view of the Explore page into words. The server writes them, and the browser shows the same. */
 
 export interface ExploreWords {
-  /** Empty if no data has the procedure. */
+  /** Empty if no data has the procedure, and for a place that isn't known. */
   title: string;
   /** Null if no price was found. */
   found: {
     main: Word[];
     /** The compared hospitals. A hospital that the data doesn't have has no name. */
     own: { letter: string; ccn: string; name: string | null; clause: Word[] }[];
+    /** What else the visitor's words may mean. */
+    also: { text: string; ways: Way[] } | null;
     /** What "you pay" means, in short. */
     share: string;
     /** What the hospital is paid, and the amounts of the year before if there are only two years. */
@@ -34,33 +38,42 @@ export interface ExploreWords {
   } | null;
   /** Null if a price was found. */
   nothing: Nothing | null;
-  /** Says that the data version isn't the newest, or that the one in the address is gone; null if neither. */
-  version: { text: string; link: string | null } | null;
+  /** Says that hospitals to compare are left out, or that the data version is older or gone; null if neither. */
+  note: { text: string; link: string | null } | null;
 }
 
-export const wordsOf = (view: View): ExploreWords => ({ ...pricesOf(view), version: versionOf(view) });
+export const wordsOf = (view: View): ExploreWords => ({ ...pricesOf(view), note: noteOf(view) });
 
-function versionOf(view: View): ExploreWords["version"] {
+function noteOf(view: View): ExploreWords["note"] {
   const shown = knownOf(view)?.source.data_version;
   if (shown === undefined) return null;
-  const gone = view.gone === null ? "" : `${notInData(view.gone)} `;
+  const { leftOut } = view.choice;
   const newest = view.datasets.find(({ status }) => status === "current")?.data_version;
-  if (newest !== undefined && newest !== shown)
-    return { text: `${gone}This is data version ${shown}.`, link: `See the newest, ${newest}` };
-  return gone === "" ? null : { text: `${gone}This is the newest data version, ${shown}.`, link: null };
+  const isOlder = newest !== undefined && newest !== shown;
+  const texts = [
+    leftOut.length > 0 && `${mostCompared}. Left out: ${leftOut.map(printable).join(", ")}.`,
+    view.gone !== null && notInData(view.gone),
+    isOlder
+      ? `This is data version ${shown}.`
+      : view.gone !== null && `This is the newest data version, ${shown}.`,
+  ].filter(Boolean);
+  if (texts.length === 0) return null;
+  return { text: texts.join(" "), link: isOlder ? `See the newest, ${newest}` : null };
 }
 
-function pricesOf(view: View): Omit<ExploreWords, "version"> {
+function pricesOf(view: View): Omit<ExploreWords, "note"> {
   const { choice, code } = view;
   const known = knownOf(view);
   const name = known?.procedure?.name;
-  const title = name === undefined ? "" : pricesTitle({ code, name }, choice, known?.source.data_year);
+  const title =
+    name === undefined || view.unknown ? "" : pricesTitle({ code, name }, choice, known?.source.data_year);
   const scope = unlessFailed(view.scope);
   if (scope === null) return { title, found: null, nothing: nothingOf(view) };
   const { facilities, median_allowed } = scope.summary;
   const paid = whatIsPaid(scope.source.data_year, median_allowed, facilities > 1);
   const found = {
     main: mainClause(choice, scope),
+    also: alsoOf(view),
     share: whatYouPay(scope.source.data_year),
     own: view.pinned.map(({ letter, ccn, entry, standings }) => {
       const clause = !entry
@@ -76,6 +89,14 @@ function pricesOf(view: View): Omit<ExploreWords, "version"> {
   return { title, found, nothing: null };
 }
 
+function alsoOf({ search }: View) {
+  const found = unlessFailed(search);
+  const ways = found ? alsoMeant(found) : [];
+  return found === null || ways.length === 0
+    ? null
+    : { text: `“${printable(found.query.q)}” also may be:`, ways };
+}
+
 /**
  * Two years make no picture, so a sentence has the other year's medians. Empty for more years, or one, and around a ZIP
  * code, because there the trend is the nation's.
@@ -89,14 +110,26 @@ function yearBefore({ choice, trends, scope }: View): string {
 }
 
 function nothingOf(view: View): Nothing {
-  const { choice, search, other, code, unpriced, scope, nation, nearest, datasets } = view;
+  const { choice, search, other, code, unpriced, unknown, nation, nearest, datasets } = view;
   if (other !== null) return otherText(choice.words ?? "", other);
-  if (search !== null) return searchText(choice.words ?? "", search);
+  if (search !== null && choice.words !== null) return searchText(choice.words, search);
   const known = unlessFailed(nation);
+  if (unknown !== null) return unknownText(unknown, choice.near === null, wayOn(choice, known !== null));
   return nothingText({
     ...{ choice, code, unpriced, nearest, datasets },
     official: (unpriced ?? known)?.procedure?.name,
-    unknownPlace: scope instanceof Failure && scope.param === "near" ? scope : null,
     version: known?.source.data_version,
   });
+}
+
+/** Says that a place isn't known, or asks which of several is meant. @param isState whether the address names a state */
+function unknownText({ text, namesakes }: UnknownPlace, isState: boolean, last: Way): Nothing {
+  const ways = [...namesakes.map((near) => ({ text: near, changes: { ...nowhere, near } })), last];
+  if (namesakes.length > 0) return { title: `“${text}” is in several states`, why: "Choose one:", ways };
+  const why = isState
+    ? `There is no state “${text}”.`
+    : /^\d/.test(text)
+      ? `The ZIP code “${text}” isn't known here.`
+      : `The place “${text}” isn't known here: write a city with its state, as in Columbus, OH, or a ZIP code.`;
+  return { title: "Nothing was found", why, ways };
 }

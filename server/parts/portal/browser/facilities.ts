@@ -5,7 +5,7 @@ import type { Entry, Priced } from "./answers.ts";
 import { getFile } from "./api.ts";
 import { milesText, type Scope } from "./around.ts";
 import { Card, priceFigures, sourceOf } from "./card.ts";
-import { maxPinned } from "./choice.ts";
+import { canPin, maxPinned, mostCompared } from "./choice.ts";
 import type { View } from "./explore-data.ts";
 import { wordsOf } from "./explore-words.ts";
 import { More } from "./form.ts";
@@ -69,7 +69,13 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
   const top: Listed[] = pinned.flatMap(({ letter, entry }) =>
     entry && isPriced(entry) ? [{ letter, entry }] : [],
   );
-  const rows = list.data.slice(0, choice.shown);
+  const isElsewhere = ({ state, distance }: Entry) =>
+    isNear ? distance === undefined : choice.state !== null && choice.state !== state;
+  const counted = top.filter(({ entry }) => !isElsewhere(entry)).length;
+  const others = list.data
+    .filter(({ ccn }) => !top.some(({ entry }) => entry.ccn === ccn))
+    .slice(0, choice.shown - counted);
+  const listed = counted + others.length;
   const own = top.flatMap(({ entry }) => [entry.submitted_charge, entry.medicare_allowed]);
   const x = dollarScale([allowed.min, allowed.max, summary.min_charge, summary.max_charge, ...own], 0, 100);
   const count = list.facilities;
@@ -88,9 +94,8 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
   const drawnOf = ({ letter, entry }: Listed): Required<Omit<DrawnRow, "mark" | "isStrong">> => {
     const { facility, city, state, zip, distance, services } = entry;
     const { submitted_charge: charged, medicare_allowed: allowed } = entry;
-    const isElsewhere = isNear ? distance === undefined : choice.state !== null && choice.state !== state;
     const notes = [
-      letter !== "" && isElsewhere && "elsewhere, not counted",
+      letter !== "" && isElsewhere(entry) && "elsewhere, not counted",
       allowed < leastUsual && "Medicare allows far less here than elsewhere",
     ];
     return {
@@ -106,6 +111,7 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
   };
   const rowOf = (one: Listed): Row => {
     const { ccn, facility } = one.entry;
+    const isChoice = canPin(choice, ccn);
     const { letter, place, texts, amounts } = drawnOf(one);
     const compare = () => {
       chosen.current = ccn;
@@ -118,25 +124,25 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
     };
     const name = html`${letter && html`<${Letter} letter=${letter} /> `}<a href=${inYear(`/facilities/${encodeURIComponent(ccn)}`, { procedure: code })}>${facility}</a>
       <small class="quiet">${place}
-        ${(letter || pinned.length < maxPinned) && html`<button type="button" class="plain" data-ccn=${ccn} aria-label=${`${letter ? "Remove" : "Compare"} ${facility}`} onClick=${compare}>${letter ? "remove" : "compare"}</button>`}</small>`;
-    return { key: letter || ccn, kind: letter && "pinned", onClick, cells: [name, ...texts], amounts };
+        ${isChoice && html`<button type="button" class="plain" data-ccn=${ccn} aria-label=${`${letter ? "Remove" : "Compare"} ${facility}`} onClick=${compare}>${letter ? "remove" : "compare"}</button>`}</small>`;
+    const kind = [letter && "pinned", isChoice && "choice"].filter(Boolean).join(" ");
+    return { key: letter || ccn, kind, onClick, cells: [name, ...texts], amounts };
   };
   const pays = (entry: Entry) => (isPriced(entry) ? shareOf(entry.medicare_allowed, source.data_year) : null);
-  const others = rows.filter(({ ccn }) => !top.some(({ entry }) => entry.ccn === ccn));
   const shown: Listed[] = [...top, ...others.map((entry) => ({ letter: "", entry }))];
   const line = median === null ? "" : " The upright line is the median charge.";
   const same = choice.sort === "pays" ? sameShare(summary, allowed, source.data_year) : "";
-  const title = [hospitals(count), count > 1 && orderText(choice)].filter(Boolean).join(", ");
+  const title = hospitals(count) + (count > 1 ? orderText(choice, top.length > 0 ? "compared" : "") : "");
   return html`<${Card}
     class="facilities"
     anchor="hospitals"
     title=${title}
     subject=${words.title}
-    part=${rows.length < count ? `The first ${rows.length} of ${hospitals(count)}.` : ""}
+    part=${listed < count ? `The first ${listed} of ${hospitals(count)}.` : ""}
     sentence=${`${[same, whatYouPay(source.data_year)].filter(Boolean).join(" ")}${line}`}
     drawing=${() => html`<${TableDrawing} heads=${headsOf(columns.slice(1))} rows=${shown.map(drawnOf)} x=${x} />`}
     source=${sourceOf([source.data_version], datasets)}
-    about=${html`${same && html`<span class="same">${same}</span> `}<${DotsLegend} median=${median === null ? null : "median charge"} />`}
+    about=${html`${pinned.length === maxPinned && html`<span>${mostCompared}.</span> `}${same && html`<span class="same">${same}</span> `}<${DotsLegend} median=${median === null ? null : "median charge"} />`}
     name=${name}
     figures=${
       count === 0
@@ -157,7 +163,7 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
       sorted=${choice}
       x=${x}
     />
-    <${More} shown=${choice.shown} listed=${rows.length} count=${count} />
+    <${More} shown=${choice.shown} listed=${listed} count=${count} />
     <p class="about narrow-only">${line} ${words.found?.paid} <span class="quiet">${words.found?.comparison}</span></p>
   <//>`;
 }

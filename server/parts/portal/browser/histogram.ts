@@ -4,6 +4,7 @@ import { html } from "../../../shared/browser/html.ts";
 import type { Priced } from "./answers.ts";
 import type { Scope } from "./around.ts";
 import { type FigureColumn, type Figures, figuresOf, pinnedName, priceFigures } from "./card.ts";
+import { canPin } from "./choice.ts";
 import type { Pinned, View } from "./explore-data.ts";
 import { pin } from "./location.ts";
 import {
@@ -30,7 +31,6 @@ export function Histogram({ view, scope }: { view: View; scope: Scope }) {
   const steps = useSteps();
   const { width, active, setActive } = steps;
   const { choice, few, pinned } = view;
-  const pinOne = (ccn: string) => pin(choice, ccn);
   const { summary, allowed, histogram } = scope;
   const { edges, counts } = histogram;
   const marks = pinned.flatMap(({ letter, entry }) => (entry && isPriced(entry) ? [{ letter, entry }] : []));
@@ -86,7 +86,7 @@ export function Histogram({ view, scope }: { view: View; scope: Scope }) {
     count=${few ? dots.length : counts.length}
       ...${steps}
     noteOf=${few ? noteOfDot : noteOfBar}
-    choose=${few ? (i: number) => pinOne(dots[i].price.ccn) : undefined}
+    choose=${few ? (i: number) => pin(choice, dots[i].price.ccn) : undefined}
   >
     <svg class="drawing" width=${width} height=${height} role="img" aria-label=${label}>
       ${hasQuartiles && html`<rect class="half" x=${x(summary.p25_charge)} width=${Math.max(0, x(summary.p75_charge) - x(summary.p25_charge))} y=${top} height=${floor - top} />`}
@@ -94,13 +94,13 @@ export function Histogram({ view, scope }: { view: View; scope: Scope }) {
       ${
         few
           ? dots.map(
-              ({ x, y, radius }, i) => html`<circle
-                class=${`facility-dot ${i === active ? "active" : ""}`}
+              ({ price, x, y, radius }, i) => html`<circle
+                class=${`facility-dot ${i === active ? "active" : ""} ${canPin(choice, price.ccn) ? "choice" : ""}`}
                 cx=${x}
                 cy=${y}
                 r=${radius}
                 onPointerEnter=${() => setActive(i)}
-                onClick=${() => pinOne(dots[i].price.ccn)}
+                onClick=${() => pin(choice, price.ccn)}
               />`,
             )
           : bars.map(

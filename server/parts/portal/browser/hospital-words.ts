@@ -13,6 +13,7 @@ import {
   type TrendsAnswer,
   unlessFailed,
 } from "./answers.ts";
+import { farthest } from "./choice.ts";
 import { nameOf, plainOf } from "./procedures.ts";
 import { stateInSentence } from "./states.ts";
 import { notInData, standingText, whatIsPaid, whatYouPay } from "./words.ts";
@@ -32,6 +33,7 @@ export interface HospitalView {
   procedure: FacilityRow | undefined;
   own: FacilityTrendsAnswer | null;
   trends: TrendsAnswer | null;
+  /** The hospitals within `nearMiles`; if there is no other, the nearest other hospital, however far. */
   near: FacilitiesAnswer | null;
   /** The nearest hospitals that do the procedure, with a price or too few Medicare patients. */
   nearDoing: FacilitiesAnswer | null;
@@ -58,22 +60,21 @@ export function hospitalViewOf(
   }
   const most = answer.data.toSorted((a, b) => (b.services ?? 0) - (a.services ?? 0)).at(0);
   const procedure = answer.data.find((row) => row.code === code) ?? most;
-  const around = {
-    near: answer.facility.zip ?? null,
-    within: nearMiles,
-    sort: "distance",
-    limit: nearShown + 1,
+  const zip = answer.facility.zip ?? null;
+  const nearPaths = (within: number, limit: number) => {
+    const around = { near: zip, within, sort: "distance", limit };
+    const doing = procedure ? [{ ...around, procedure: procedure.code, status: "all" }] : [];
+    return zip === null ? [] : [around, ...doing].map((of) => pathOf("/healthcare/facilities", of, year));
   };
-  const nearPaths = answer.facility.zip
-    ? [around, ...(procedure ? [{ ...around, procedure: procedure.code, status: "all" }] : [])].map((of) =>
-        pathOf("/healthcare/facilities", of, year),
-      )
-    : [];
   const trendPaths = procedure
     ? [`${segment}/trends`, "/healthcare/trends"].map((path) => pathOf(path, { procedure: procedure.code }))
     : [];
-  ask<object[]>(...nearPaths, ...trendPaths);
-  const [near = null, nearDoing = null] = ask<FacilitiesAnswer[]>(...nearPaths);
+  const within = nearPaths(nearMiles, nearShown + 1);
+  ask<object[]>(...within, ...trendPaths);
+  const isAlone = unlessFailed(ask<FacilitiesAnswer[]>(...within)[0] ?? null)?.data.length === 1;
+  const [near = null, nearDoing = null] = ask<FacilitiesAnswer[]>(
+    ...(isAlone ? nearPaths(farthest, 2) : within),
+  );
   const [own = null] = ask<FacilityTrendsAnswer[]>(...trendPaths.slice(0, 1));
   const [trends = null] = ask<TrendsAnswer[]>(...trendPaths.slice(1));
   return {

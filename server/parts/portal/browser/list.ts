@@ -174,7 +174,7 @@ export const headsOf = (columns: readonly Column[]): Drawn[] =>
 
 /** Draws a table for a saved file: each row with its name and its texts, and with its amounts as dots. No text is cut. */
 export function TableDrawing({ heads, rows, x }: DrawingProps) {
-  const [nameWidth, dotsWidth] = x ? [310, 190] : [170, 0];
+  const [nameWidth, dotsWidth] = x ? [heads.length > 5 ? 230 : 310, 190] : [170, 0];
   const step = (drawingWidth - nameWidth - dotsWidth) / heads.length;
   const dotsAt = drawingWidth - dotsWidth + 2 * gap;
   const scale = x?.copy().range([dotsAt, drawingWidth]);

@@ -1,5 +1,5 @@
-import { useEffect, useState } from "preact/hooks";
-import { type Choice, maxPinned } from "./choice.ts";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+import { type Choice, canPin } from "./choice.ts";
 
 /** Reads and changes the page's URL, which holds every choice. */
 
@@ -8,7 +8,8 @@ const changed = "hcqs-location";
 /** Returns a value. At each of the window events, the value is read again and the component updates. */
 export function useReadAt<T>(read: () => T, ...events: string[]): T {
   const [value, setValue] = useState(read);
-  useEffect(() => {
+  // An effect of a child may already change the address, and layout effects are before all others.
+  useLayoutEffect(() => {
     const update = () => setValue(read);
     for (const event of events) addEventListener(event, update);
     return () => {
@@ -61,11 +62,12 @@ export function choose(changes: Record<string, string | null>): void {
   go(withParameters({ ...dropped, ...changes }));
 }
 
-/** Adds a compared hospital, or removes it. At most `maxPinned` hospitals are compared. */
-export function pin({ pinned }: Choice, ccn: string): void {
+/** Adds a compared hospital, or removes it. Does nothing if no more can be compared. */
+export function pin(choice: Choice, ccn: string): void {
+  const { pinned, leftOut } = choice;
+  if (!canPin(choice, ccn)) return;
   const others = pinned.filter((each) => each !== ccn);
-  if (others.length === maxPinned) return;
-  const all = others.length < pinned.length ? others : [...pinned, ccn];
+  const all = [...others, ...(others.length < pinned.length ? [] : [ccn]), ...leftOut];
   choose({ with: all.length === 0 ? null : all.join(",") });
 }
 

@@ -4,6 +4,7 @@ import {
   type Absent,
   type Ask,
   type Dataset,
+  type Entry,
   type FacilitiesAnswer,
   Failure,
   type Priced,
@@ -11,10 +12,10 @@ import {
   type SearchAnswer,
   unlessFailed,
 } from "./answers.ts";
-import { meantOf, milesText, namesakesIn, placesNamed } from "./around.ts";
-import { type Choice, nowhere, procedureChanges } from "./choice.ts";
+import { meantOf, milesText, placesNamed } from "./around.ts";
+import { type Choice, farthest, nowhere, procedureChanges } from "./choice.ts";
 import { plainOf, titleOf } from "./procedures.ts";
-import { isInMaryland, stateInSentence, stateOf, states, whyMaryland, whyMissing } from "./states.ts";
+import { isInMaryland, stateInSentence, stateOf, whyMaryland, whyMissing } from "./states.ts";
 import { placeText } from "./words.ts";
 
 /** Explains why no prices are shown, and links to pages with prices. The server runs this module too. */
@@ -28,8 +29,6 @@ interface Absence {
   unpriced: Pick<FacilitiesAnswer, "summary" | "data"> | null;
   /** The nearest hospital with a price, if none in the chosen circle has one. */
   nearest: Priced | null;
-  /** The failure of a place that isn't known, or that several states have; null for a known place or none. */
-  unknownPlace: Failure | null;
   /** The data version of the nation's prices; undefined if the nation has no price. */
   version: string | undefined;
   datasets: readonly Dataset[];
@@ -63,6 +62,8 @@ export interface OtherMeaning {
 
 /** Maximum number of hospitals that words for a procedure may name. */
 const mostHospitals = 5;
+/** Maximum number of procedures that words may mean besides the one that is shown. */
+const mostOthers = 4;
 
 /** Finds what words mean that mean no procedure; null if nothing. */
 export function otherMeaning(words: string, year: string | null, ask: Ask): OtherMeaning | null {
@@ -110,7 +111,7 @@ export const seeTitle = (see: string) =>
     ? "Look it up in Medicare's own price lookup"
     : "See Medicare's page about it";
 
-export const absentIn = (search: SearchAnswer | Failure): readonly Absent[] => search.absent ?? [];
+const absentIn = (search: SearchAnswer | Failure): readonly Absent[] => search.absent ?? [];
 
 /** Why Enter doesn't choose the first match: something is absent, or words are set aside; empty if it may. */
 export function doubtOf(search: SearchAnswer | Failure): string {
@@ -130,22 +131,26 @@ export function surelyMeant(search: SearchAnswer | Failure): string | null {
   return isSure && first.type === "procedure" ? first.code : null;
 }
 
+/** Links to the procedures that words may mean, in the place among the words. */
+function matchesOf(search: SearchAnswer | Failure) {
+  if (search instanceof Failure) return [];
+  return search.data.flatMap((one) => {
+    if (one.type !== "procedure") return [];
+    const changes = procedureChanges(one.code, search.query.place);
+    return { text: titleOf(one), detail: detailOf(one.code, one.name), changes };
+  });
+}
+
+/** What else words may mean that are taken for one procedure. */
+export const alsoMeant = (search: SearchAnswer | Failure): Way[] =>
+  matchesOf(search).slice(1, 1 + mostOthers);
+
 /** Answers words that don't surely mean one procedure. What this data can't have comes first. */
 export function searchText(words: string, search: SearchAnswer | Failure): Nothing {
   const absent = absentIn(search);
   const [first] = absent;
-  const found = search instanceof Failure ? [] : search.data;
   const place = search instanceof Failure ? null : search.query.place;
-  const matches = found.flatMap((one) =>
-    one.type === "procedure"
-      ? [
-          {
-            ...{ text: titleOf(one), detail: detailOf(one.code, one.name) },
-            changes: procedureChanges(one.code, place),
-          },
-        ]
-      : [],
-  );
+  const matches = matchesOf(search);
   const where =
     place === null
       ? ""
@@ -186,29 +191,24 @@ const noMatchText = (words: string) =>
     ? `No procedure here is known to have the number ${words}: type what is done, such as knee replacement.`
     : "This data has operations and larger procedures without a hospital stay. Scans, tests, visits, drugs and hospital stays aren't in it.";
 
+/** The link away from a choice without prices. @param hasNation whether the nation has prices */
+export const wayOn = ({ state, near }: Choice, hasNation: boolean): Way =>
+  (state === null && near === null) || !hasNation
+    ? { text: "See what there is", changes: null }
+    : { text: "See the whole nation", changes: nowhere };
+
 export function nothingText(absence: Absence): Nothing {
-  const { choice, code, official, unpriced, nearest, unknownPlace, version, datasets } = absence;
+  const { choice, code, official, unpriced, nearest, version, datasets } = absence;
   const { state, near } = choice;
-  const name = plainOf(code)?.name ?? official;
-  const isState = state === null || state in states;
   const hasNation = version !== undefined;
-  const where = isState && hasNation ? placeText(choice) : "";
+  const name = plainOf(code)?.name ?? official;
+  const where = hasNation ? placeText(choice) : "";
   const dataset = datasets.find(({ data_version }) => data_version === version);
   const missing =
     state === "MD"
       ? { state, reason: "" }
       : dataset?.coverage.missing_states.find((each) => each.state === state);
-  const isUnknown = near !== null && unknownPlace !== null;
-  const namesakes = unknownPlace === null ? [] : namesakesIn(unknownPlace);
-  const miles = nearest?.distance ?? null;
   const why = () => {
-    if (!isState) return `There is no state “${printable(state)}”.`;
-    if (isUnknown)
-      return namesakes.length > 0
-        ? "Choose one:"
-        : /^\d/.test(near)
-          ? `The ZIP code “${printable(near)}” isn't known here.`
-          : `The place “${printable(near)}” isn't known here: write a city with its state, as in Columbus, OH, or a ZIP code.`;
     if (unpriced) return unpricedText(unpriced, where);
     if (name === undefined) return `The data has no procedure group “${printable(code)}”.`;
     const none = `No hospital ${where || "in the data"} has a price for it.`;
@@ -216,27 +216,18 @@ export function nothingText(absence: Absence): Nothing {
     return missing ? `${whyMissing(missing)}.` : none;
   };
   return {
-    title:
-      name && isState && !isUnknown
-        ? `No prices for ${name} ${where}`.trim()
-        : near !== null && namesakes.length > 0
-          ? `“${printable(near)}” is in several states`
-          : "Nothing was found",
-    why: [why(), nearest && miles !== null && nearestText(nearest, miles)].filter(Boolean).join(" "),
+    title: name ? `No prices for ${name} ${where}`.trim() : "Nothing was found",
+    why: [why(), nearest && nearestText(nearest)].filter(Boolean).join(" "),
     ways: [
-      ...namesakes.map((near) => ({ text: near, changes: { ...nowhere, near } })),
-      ...(miles === null
-        ? []
-        : [{ text: "See what it charges", changes: { within: String(Math.ceil(miles)) } }]),
-      (state === null && near === null) || !hasNation
-        ? { text: "See what there is", changes: null }
-        : { text: "See the whole nation", changes: nowhere },
+      ...(nearest ? [{ text: "See what it charges", changes: widerTo(nearest) }] : []),
+      wayOn(choice, hasNation),
     ],
   };
 }
 
-const nearestText = ({ facility, city, state }: Priced, miles: number) =>
-  `The nearest with a price: ${facility}, ${city}, ${state}, ${milesText(miles, false)} miles.`;
+const nearestText = ({ facility, city, state, distance }: Entry) =>
+  `The nearest with a price: ${facility}, ${city}, ${state}, ${milesText(distance, false)} miles.`;
+const widerTo = ({ distance = farthest }: Entry) => ({ within: String(Math.ceil(distance)) });
 
 function unpricedText({ summary, data }: Pick<FacilitiesAnswer, "summary" | "data">, where: string): string {
   const { facilities } = summary;

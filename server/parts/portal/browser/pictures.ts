@@ -2,7 +2,7 @@ import { money, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import { unlessFailed } from "./answers.ts";
 import { settings } from "./api.ts";
-import { Card, type FigureColumn, figuresOf, pinnedName, sourceOf, trendFigures } from "./card.ts";
+import { Card, type FigureColumn, figuresOf, pinnedName, sourceOf, trendFigures, yearsText } from "./card.ts";
 import { defaultMiles } from "./choice.ts";
 import { lastingOf, type Pinned, type View } from "./explore-data.ts";
 import { wordsOf } from "./explore-words.ts";
@@ -76,22 +76,19 @@ export function Compared({ view }: { view: View }) {
   if (!scope || pinned.length === 0) return null;
   const { summary, source } = scope;
   const { data_year, data_version } = source;
-  const yearsOf = ({ trend }: Pinned) => trend?.data.map(({ data_year }) => data_year) ?? [];
-  const years = [...new Set([...pinned.flatMap(yearsOf), data_year])].sort();
+  const ownRows = pinned.flatMap(({ trend }) => trend?.data ?? []);
+  const years = [...new Set([...ownRows.map((row) => row.data_year), data_year])].sort();
   const share = (amount: Amount) => (typeof amount === "number" ? shareOf(amount, data_year) : null);
   // A trend's median is of the nation or of a state, so around a ZIP code there is none.
+  const placeRows = choice.near === null ? (unlessFailed(view.trends)?.data ?? []) : [];
   const mediansIn = (year: number) =>
-    year === data_year
-      ? summary
-      : choice.near === null
-        ? unlessFailed(view.trends)?.data.find((row) => row.data_year === year)
-        : undefined;
+    year === data_year ? summary : placeRows.find((row) => row.data_year === year);
   const pricesIn = (year: number, { entry, trend }: Pinned) =>
     year === data_year ? entry : trend?.data.find((row) => row.data_year === year);
   const titled = (title: string, year: number) => (years.length === 1 ? title : `${title} in ${year}`);
   const lines: ComparedLine[] = [
     {
-      ...{ title: paysTitle, kind: "pays", write: money },
+      ...{ title: titled(paysTitle, data_year), kind: "pays", write: money },
       of: ({ entry }) => share(entry?.medicare_allowed),
       median: share(summary.median_allowed),
     },
@@ -106,11 +103,16 @@ export function Compared({ view }: { view: View }) {
       median: mediansIn(year)?.median_charge,
     })),
     {
-      ...{ title: "Services", kind: "", write: whole },
+      ...{ title: titled("Services", data_year), kind: "", write: whole },
       of: ({ entry }) => entry?.services,
       median: null,
     },
   ];
+  const isShown = (row: { data_year: number }) =>
+    row.data_year !== data_year && years.includes(row.data_year);
+  const others = [...ownRows.filter(isShown), ...placeRows.filter(isShown)];
+  const versions = new Set([data_version, ...others.map((row) => row.data_version)]);
+  const about = pricesTitle(scope.procedure, choice, yearsText(years));
   const rows = lines.map(({ title, kind, of, median, write }) => {
     const text = (amount: Amount, none: string) => (typeof amount === "number" ? write(amount) : none);
     return { name: title, kind, texts: pinned.map((one) => text(of(one), "–")), median: text(median, "") };
@@ -128,7 +130,7 @@ export function Compared({ view }: { view: View }) {
     class="compared"
     anchor="compared"
     title=${pinned.length === 1 ? "The chosen hospital" : "Side by side"}
-    about=${wordsOf(view).title}
+    about=${about}
     name=${nameOf(view, "compared", data_version)}
     figures=${figuresOf<Pinned>(
       pinned,
@@ -136,9 +138,9 @@ export function Compared({ view }: { view: View }) {
       ...lines.map(({ title, of, write }): FigureColumn<Pinned> => [title, (one) => of(one) ?? null, write]),
     )}
     isTable=${true}
-    sentence=${wordsOf(view).title}
+    sentence=${about}
     drawing=${() => html`<${TableDrawing} heads=${[...heads, { name: median }]} rows=${drawnRows} />`}
-    source=${sourceOf([data_version], datasets)}
+    source=${sourceOf([...versions].sort(), datasets)}
     links=${{ page: `${linksOf(view, "charges").page}#compared` }}
   >
     <table role="table">

@@ -16,19 +16,19 @@ import { isSynthetic, placeTitle, type Word } from "./words.ts";
 /** Shows the text around the pictures: the sentence, the choices, and notes on how to read the pictures. */
 
 export function Sentence({ words, view }: { words: ExploreWords; view: View }) {
-  const { version } = words;
+  const { note } = words;
   /** The caveat of the numbers shown or, without numbers, of the newest data. */
   const caveat = knownOf(view)?.source.caveat ?? view.datasets[0]?.caveat;
   const newest =
-    version?.link && html`<a href=${withParameters({ year: null, versions: null })}>${version.link}</a>`;
-  const band = html`<${WarningBand} caveat=${caveat} />${version && html`<p class="under">${version.text} ${newest}</p>`}`;
+    note?.link && html`<a href=${withParameters({ year: null, versions: null })}>${note.link}</a>`;
+  const band = html`<${WarningBand} caveat=${caveat} />${note && html`<p class="under">${note.text} ${newest}</p>`}`;
   return html`<${Prices} words=${words} code=${view.code} band=${band} />`;
 }
 
 interface PricesProps {
   words: ExploreWords;
   code: string;
-  /** The warning and the data version, which stand below the heading. */
+  /** The warning and the note, which stand below the heading. */
   band: ComponentChild;
 }
 
@@ -44,8 +44,8 @@ function Prices({ words: { found, nothing }, code, band }: PricesProps) {
       ${before && html`<p class="under">${before}</p>`}
       ${matches.map(({ text, detail, changes, hospital }) => html`<p class="under"><a href=${hospital ? inYear(`/facilities/${hospital}`) : withParameters(changes ?? {})}>${text}</a> <small class="quiet">${detail}</small></p>`)}`;
   }
-  const { main, share, own, paid, comparison } = found;
-  return html`<h1>${main.map(shown)}</h1>${band}<p class="under small">${share}</p>
+  const { main, also, share, own, paid, comparison } = found;
+  return html`<h1>${main.map(shown)}</h1>${band}${also && html`<p class="under small">${also.text} ${also.ways.map(({ text, changes }, i) => html`${i > 0 && " · "}<a href=${withParameters(changes ?? {})}>${text}</a>`)}</p>`}<p class="under small">${share}</p>
     ${own.map(
       ({ letter, ccn, name, clause }) => html`<p class="under"><b class="letter">${letter}</b>${" "}
         ${name !== null && html`<a class="further" href=${inYear(`/facilities/${ccn}`, { procedure: code })}>${name}</a>`}${clause.map(shown)}</p>`,
@@ -58,8 +58,8 @@ const shown = (word: Word) =>
   typeof word === "string" ? word : html`<span class=${word.kind}>${word.text}</span>`;
 
 /** Shows the place and the compared hospitals, with buttons to remove them. */
-export function Chips({ view: { choice, pinned, scope } }: { view: View }) {
-  const place = placeTitle(choice);
+export function Chips({ view: { choice, pinned, scope, unknown } }: { view: View }) {
+  const place = unknown ? "" : placeTitle(choice);
   // Offers the next larger radius. If nothing is found, the text links to larger circles.
   const wider =
     choice.near === null || scope instanceof Failure

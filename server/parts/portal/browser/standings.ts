@@ -15,7 +15,7 @@ import {
 } from "./answers.ts";
 import { asFailure, askOrFailure } from "./api.ts";
 import { Card, type FigureColumn, type Figures, figuresOf, sourceOf } from "./card.ts";
-import { firstShown } from "./choice.ts";
+import { firstShown, isShort, shortText } from "./choice.ts";
 import { restMs } from "./chooser.ts";
 import { Field, More, sentenceOf } from "./form.ts";
 import {
@@ -96,10 +96,9 @@ export function Standings({ answer, datasets, sorted, chosen, shown, note }: Sta
     0,
     100,
   );
-  const amountColumns = [paysColumn, allowedColumn, chargeColumn];
   const columns: Column[] = [
     { title: "Procedure", kind: "name", sort: "name" },
-    ...amountColumns,
+    ...[paysColumn, allowedColumn, chargeColumn],
     {
       ...{ title: "vs. nation", kind: "number", sort: "nation", beside: "usually" },
       hint: "The charge, compared with the nation's median charge",
@@ -115,23 +114,25 @@ export function Standings({ answer, datasets, sorted, chosen, shown, note }: Sta
     const { submitted_charge: charged, medicare_allowed: allowed, services, national } = row;
     const texts = [
       ...[shareOf(allowed, source.data_year), allowed, charged].map(money),
+      ...[national, row.within_state].map((standing) => besideText(charged, standing)),
       services === null ? "–" : whole(services),
     ];
     const median = isFew(national) ? null : national.median_charge;
     return { name: titleOf(row), place: row.code, texts, amounts: { charged, allowed, median } };
   };
   const rowOf = (row: FacilityRow): Row => {
-    const { code, submitted_charge: charged, national, within_state } = row;
+    const { code, national, within_state } = row;
     const { name, texts, amounts } = drawnOf(row);
+    const [nation, state, services] = texts.slice(-3);
     return {
       key: code,
       kind: code === chosen ? "pinned" : "",
       cells: [
         html`<a href=${inYear("/", { procedure: code, with: facility.ccn })}>${name}</a><small class="quiet">${plainOf(code) ? `${code} ${row.name}` : code}</small>`,
-        ...texts.slice(0, -1),
-        html`<${Beside} charged=${charged} standing=${national} where="the nation" />`,
-        html`<${Beside} charged=${charged} standing=${within_state} where=${facility.state} />`,
-        texts.at(-1),
+        ...texts.slice(0, -3),
+        html`<${Beside} text=${nation} standing=${national} where="the nation" />`,
+        html`<${Beside} text=${state} standing=${within_state} where=${facility.state} />`,
+        services,
       ],
       amounts,
     };
@@ -139,7 +140,7 @@ export function Standings({ answer, datasets, sorted, chosen, shown, note }: Sta
   const line = "The upright line is the nation's median charge.";
   return html`<${Card}
     class="facilities standing"
-    title=${[all, found.length > 1 && orderText(sorted)].filter(Boolean).join(", ")}
+    title=${all + (found.length > 1 ? orderText(sorted, found[0].code === chosen ? "chosen" : "") : "")}
     about=${html`<${DotsLegend} median="nation's median" />`}
     name=${`hospital-${source.data_version}-${facility.ccn}`}
     figures=${facilityFigures(found, source.data_year)}
@@ -147,7 +148,7 @@ export function Standings({ answer, datasets, sorted, chosen, shown, note }: Sta
     subject=${`${facility.facility}, ${source.data_year}`}
     part=${rows.length < found.length ? `The first ${rows.length} of ${all}.` : ""}
     sentence=${`What it charges for each procedure, and what Medicare allows. ${line}`}
-    drawing=${() => html`<${TableDrawing} heads=${headsOf([...amountColumns, servicesColumn])} rows=${rows.map(drawnOf)} x=${x} />`}
+    drawing=${() => html`<${TableDrawing} heads=${headsOf(columns.slice(1).map((one) => (one.sort === "state" ? { ...one, title: `vs. ${facility.state}` } : one)))} rows=${rows.map(drawnOf)} x=${x} />`}
     source=${sourceOf([source.data_version], datasets)}
   >
     ${data.length > firstShown && html`<${Field} label="Find a procedure" value=${words} set=${setWords} type="search" />`}
@@ -162,7 +163,7 @@ export function Standings({ answer, datasets, sorted, chosen, shown, note }: Sta
 function useSearch(words: string, version: string): SearchAnswer | Failure | null {
   const [found, setFound] = useState<{ of: string; answer: SearchAnswer | Failure } | null>(null);
   useEffect(() => {
-    if (words === "") return;
+    if (isShort(words)) return;
     const path = pathOf("/search", { q: words, type: "procedure", limit: 50 }, version);
     const answer = () => askOrFailure<SearchAnswer>(path).catch(asFailure);
     const timer = setTimeout(() => answer().then((answer) => setFound({ of: words, answer })), restMs);
@@ -173,7 +174,7 @@ function useSearch(words: string, version: string): SearchAnswer | Failure | nul
 
 /** Says why no row is left: what the words mean has no price here, or they weren't understood. */
 function searchedText(words: string, found: SearchAnswer | Failure | null): string {
-  if (found === null) return "Searching…";
+  if (found === null) return isShort(words) ? shortText(words) : "Searching…";
   if (found instanceof Failure)
     return isAbsence(found) ? doubtOf(found) || nothingMatches(words) : sentenceOf(found);
   const [first, ...others] = found.data;
@@ -183,10 +184,14 @@ function searchedText(words: string, found: SearchAnswer | Failure | null): stri
   );
 }
 
-function Beside({ charged, standing, where }: { charged: number; standing: Standing; where: string }) {
+/** The charge compared with a place's median; a dash if no other hospital there has a price. */
+const besideText = (charged: number, { facilities, median_charge }: Standing) =>
+  facilities === 1 ? "–" : change(Math.round((charged / median_charge - 1) * 100));
+
+function Beside({ text, standing, where }: { text: string; standing: Standing; where: string }) {
   const { facilities, median_charge } = standing;
   if (facilities === 1) return html`<small class="quiet">no other in ${where}</small>`;
-  return html`<span title=${standingText(standing, ` in ${where}`)}>${change(Math.round((charged / median_charge - 1) * 100))}</span>${" "}
+  return html`<span title=${standingText(standing, ` in ${where}`)}>${text}</span>${" "}
     <small class="quiet">median ${money(median_charge)}</small>
     ${isFew(standing) && html` <small class="quiet">of ${facilities} hospitals</small>`}`;
 }

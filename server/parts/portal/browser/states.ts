@@ -1,4 +1,7 @@
-/** Names of the states and their FIPS codes, which the map uses, and mistyped names of places. */
+import { printable } from "../../../shared/browser/format.ts";
+import { Failure } from "./answers.ts";
+
+/** Names of the states and their FIPS codes, which the map uses, and unknown and mistyped names of places. */
 
 export const states: Readonly<Record<string, { name: string; fips: string }>> = Object.fromEntries(
   `AL 01 Alabama,AK 02 Alaska,AZ 04 Arizona,AR 05 Arkansas,CA 06 California,CO 08 Colorado,CT 09 Connecticut,
@@ -48,3 +51,32 @@ export function isAlike(name: string, typed: string): boolean {
   const isNear = Math.max(extra.length, rest.length) <= 2 && rest.length + extra.length < letters.length / 2;
   return isNear && name[0].toLowerCase() === letters[0];
 }
+
+/** The cities that an ambiguous name of a place means, such as `Springfield, IL`, from the API's error; empty for others. */
+export function namesakesIn(unknown: Failure): string[] {
+  const [, states = "", name] =
+    / in several states: ([A-Z, ]+); .* as in (.*), [A-Z]{2}$/.exec(unknown.message) ?? [];
+  return name === undefined ? [] : states.split(", ").map((state) => `${name}, ${state}`);
+}
+
+/** A place in the address that isn't known, or a city's name that several states have. */
+export interface UnknownPlace {
+  text: string;
+  /** The cities that the name may mean, such as `Springfield, IL`. */
+  namesakes: string[];
+}
+
+/** @param scope the answer for the place @returns null for a known place or none */
+export function unknownPlace(
+  { near, state }: Record<"near" | "state", string | null>,
+  scope: object,
+): UnknownPlace | null {
+  if (near === null)
+    return state === null || state in states ? null : { text: printable(state), namesakes: [] };
+  const isUnknown = scope instanceof Failure && scope.param === "near";
+  return isUnknown ? { text: printable(near), namesakes: namesakesIn(scope) } : null;
+}
+
+/** What a field shows in place of a place that isn't known. */
+export const unknownTitle = ({ text, namesakes }: UnknownPlace) =>
+  `${text}: ${namesakes.length > 0 ? "in several states" : "not known"}`;

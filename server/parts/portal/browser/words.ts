@@ -85,8 +85,9 @@ const orders: Readonly<Record<string, readonly [ascending: string, descending: s
   state: ["cheapest against the state first", "dearest against the state first"],
 };
 
-export const orderText = ({ sort, order }: Pick<Choice, "sort" | "order">): string =>
-  orders[sort][order === "asc" ? 0 : 1];
+/** Writes the order after a list's name. @param above which rows stand above the others, as in `chosen`; empty for none */
+export const orderText = ({ sort, order }: Pick<Choice, "sort" | "order">, above = ""): string =>
+  `, ${above && `${above} first, then `}${orders[sort][order === "asc" ? 0 : 1]}`;
 
 export const hospitals = (number: number) => counted(number, "hospital", "hospitals");
 

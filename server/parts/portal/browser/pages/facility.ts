@@ -109,6 +109,13 @@ function Near({ near, view }: { near: FacilitiesAnswer; view: HospitalView }) {
   const { facility } = view.answer;
   const { procedure, nearDoing } = view;
   const others = near.data.filter(({ ccn }) => ccn !== facility.ccn).slice(0, nearShown);
+  const [{ distance: miles = 0 }] = others;
+  const within = Math.max(nearMiles, Math.ceil(miles));
+  const count = near.summary.facilities - 1;
+  const about =
+    within > nearMiles
+      ? `No other within ${nearMiles} miles. The nearest:`
+      : `${others.length < count ? `The nearest ${others.length} of ` : ""}${whole(count)} within ${nearMiles} miles`;
   /** A link that compares the two hospitals, or why there is no price to compare. */
   const compareWith = (ccn: string, name: string) => {
     const doing = nearDoing?.data.find((one) => one.ccn === ccn);
@@ -118,7 +125,7 @@ function Near({ near, view }: { near: FacilitiesAnswer; view: HospitalView }) {
     return html`<a href=${both} aria-label=${`Compare with ${name}`}>compare</a>`;
   };
   return html`<section class="card near" aria-labelledby="near">
-    <header><h2 id="near">Hospitals nearby</h2><p class="about quiet">${others.length < near.summary.facilities - 1 ? `The nearest ${others.length} of ` : ""}${whole(near.summary.facilities - 1)} within ${nearMiles} miles</p></header>
+    <header><h2 id="near">Hospitals nearby</h2><p class="about quiet">${about}</p></header>
     <table><thead><tr><th scope="col">Hospital</th><th scope="col" class="number">Miles</th></tr></thead>
       <tbody>${others.map(
         ({ ccn, facility: name, city, state, zip, distance }) => html`<tr>
@@ -130,7 +137,7 @@ function Near({ near, view }: { near: FacilitiesAnswer; view: HospitalView }) {
     ${
       facility.zip &&
       procedure &&
-      html`<p class="about"><a href=${inYear("/", { procedure: procedure.code, near: facility.zip, within: String(nearMiles) })}>What they charge for ${nameOf(procedure)}</a></p>`
+      html`<p class="about"><a href=${inYear("/", { procedure: procedure.code, near: facility.zip, within: String(within) })}>What they charge for ${nameOf(procedure)}</a></p>`
     }
   </section>`;
 }
