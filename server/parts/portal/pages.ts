@@ -54,7 +54,7 @@ const name = tabTitle(undefined);
 const description =
   "What each US hospital charges for an outpatient procedure, and what Medicare allows: explore, compare, download.";
 const sentences: Readonly<Record<string, string>> = {
-  "/": `${controlsOf({ procedure: "", detail: defaultProcedure, place: "", year: "" })}<div class="sentence"><h1>What hospitals charge</h1><p class="under quiet">What each US hospital charges for an outpatient procedure, and what Medicare allows. Loading the numbers…</p></div>`,
+  "/": `${controlsOf({ procedure: "", detail: defaultProcedure, place: "", compared: "", year: "" })}<div class="sentence"><h1>What hospitals charge</h1><p class="under quiet">What each US hospital charges for an outpatient procedure, and what Medicare allows. Loading the numbers…</p></div>`,
   [facilityPage]: '<div class="sentence heading"></div>',
   [embedPage]: '<div class="sentence"></div>',
 };

@@ -8,20 +8,23 @@ import { isSynthetic, tabTitle, type Word, warningOf } from "./browser/words.ts"
 
 export type Written = NonNullable<WebFile["slots"]>;
 
-/** Makes the fields of the Explore page, as the page's script shows them, so that nothing moves. All texts are plain. */
-export function controlsOf(shown: Record<"procedure" | "detail" | "place" | "year", string>): string {
-  const field = (name: string, label: string, value: string, more = "") =>
-    `<div class="field ${name}"><label>${label}</label><input type="text" disabled value="${escapeHtml(value)}">${more}</div>`;
+/** Makes a field as the page's script shows it, so that nothing moves. The texts are plain; no detail is shown if empty. */
+function fieldOf(name: string, label: string, value: string, detail = ""): string {
+  const more = detail && `<small class="detail quiet">${escapeHtml(detail)}</small>`;
+  return `<div class="field ${name}"><label>${label}</label><input type="text" disabled value="${escapeHtml(value)}">${more}</div>`;
+}
+
+export const yearField = (year: string) => fieldOf("year", "Year", year);
+
+/** Makes the fields of the Explore page. All texts are plain. */
+export function controlsOf(
+  shown: Record<"procedure" | "detail" | "place" | "compared" | "year", string>,
+): string {
   const fields = [
-    field(
-      "procedure",
-      "Procedure",
-      shown.procedure,
-      `<small class="detail quiet">${escapeHtml(shown.detail)}</small>`,
-    ),
-    field("place", "State, city or ZIP code", shown.place),
-    field("hospital", "Compare a hospital", ""),
-    field("year", "Year", shown.year),
+    fieldOf("procedure", "Procedure", shown.procedure, shown.detail),
+    fieldOf("place", "State, city or ZIP code", shown.place),
+    fieldOf("hospital", "Compare a hospital", "", shown.compared),
+    yearField(shown.year),
   ];
   return `<search class="controls">${fields.join("")}</search>`;
 }

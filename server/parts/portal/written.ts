@@ -3,7 +3,7 @@ import { money, whole } from "../../shared/browser/format.ts";
 import { escapeHtml } from "../../shared/web-assets.ts";
 import { type Ask, Failure, isAbsence, type Known, type Priced, unlessFailed } from "./browser/answers.ts";
 import { milesText } from "./browser/around.ts";
-import { choiceOf, nextShown } from "./browser/choice.ts";
+import { choiceOf, comparedText, maxPinned, nextShown } from "./browser/choice.ts";
 import { knownOf, type View, viewOf } from "./browser/explore-data.ts";
 import { type ExploreWords, wordsOf } from "./browser/explore-words.ts";
 import { addressText, goneText, hospitalText, hospitalViewOf } from "./browser/hospital-words.ts";
@@ -20,6 +20,7 @@ import {
   tableOf,
   type Written,
   written,
+  yearField,
 } from "./written-html.ts";
 
 /**
@@ -92,6 +93,7 @@ function writePrices(path: string, asked: URLSearchParams, ask: Ask) {
         procedure: view.choice.words ?? titleOf({ code: view.code, name: official ?? view.code }),
         detail: official === undefined ? view.code : `${view.code} · ${official}`,
         place: view.unknown ? unknownTitle(view.unknown) : placeTitle(choice) || "Whole nation",
+        compared: choice.pinned.length < maxPinned ? comparedText(choice) : "",
         year: choice.year ?? String(knownOf(view)?.source.data_year ?? ""),
       });
   if (words.found === null) return { controls, ...writeNothing(path, parameters, words, source) };
@@ -101,7 +103,7 @@ function writePrices(path: string, asked: URLSearchParams, ask: Ask) {
     const link =
       name === null
         ? ""
-        : `<a href="${escapeHtml(hospitalPath(ccn, year, view.code))}">${escapeHtml(name)}</a>`;
+        : `<a class="further" href="${escapeHtml(hospitalPath(ccn, year, view.code))}">${escapeHtml(name)}</a>`;
     return `<p class="under"><b class="letter">${letter}</b> ${link}${htmlOf(clause)}</p>`;
   });
   const ownText = own.flatMap(({ name, clause }) => (name === null ? [] : [name + textOf(clause)]));
@@ -222,7 +224,7 @@ function writeHospital(path: string, parameters: URLSearchParams, ask: Ask) {
     description: [`${addressText(view.answer)}.`, gone, own, further, caveatOf(source)]
       .filter(Boolean)
       .join(" "),
-    sentence: `<div><h1>${escapeHtml(facility.facility)}</h1><p class="under quiet">${escapeHtml(addressText(view.answer))}</p>${noteOf(source)}${gone === "" ? "" : `<p class="under">${escapeHtml(gone)}</p>`}<p class="under">${escapeHtml(own)}</p><p class="under small">${escapeHtml(share)}</p><p class="under further">${escapeHtml(further)}</p></div>`,
+    sentence: `<div><h1>${escapeHtml(facility.facility)}</h1><p class="under quiet">${escapeHtml(addressText(view.answer))}</p>${noteOf(source)}${gone === "" ? "" : `<p class="under">${escapeHtml(gone)}</p>`}<p class="under">${escapeHtml(own)}</p><p class="under small">${escapeHtml(share)}</p><p class="under further">${escapeHtml(further)}</p></div>${yearField(String(source.data_year))}`,
     tables: [
       tableOf(
         `What it charges, ${source.data_year}`,

@@ -233,7 +233,7 @@ export function FiguresTable({ figures, caption }: { figures: Figures; caption: 
   const { columns, rows } = figures;
   const kind = ({ write }: Column) => (write ? "number" : undefined);
   const order = d3.sort(columns.keys(), (i) => Number(columns[i].isLast ?? false));
-  return html`<div class="figures" tabindex="0" role="region" aria-label=${caption}>
+  return html`<div class="figures" tabindex="0" role="region" aria-label=${`Table: ${caption}`}>
     <table>
       <caption class="unseen">${caption}</caption>
       <thead>

@@ -116,6 +116,10 @@ function sortedAt(near: string | null, sort: string | undefined): Pick<Choice, "
   return { isSorted, sort: isSorted ? sort : near === null ? "charge" : "distance" };
 }
 
+/** How many hospitals are compared, as the field for one more says it; empty if there are none. */
+export const comparedText = ({ pinned }: Choice) =>
+  pinned.length === 0 ? "" : `${pinned.length} of ${maxPinned}`;
+
 /** Whether a hospital can be chosen to be compared, or be taken off. */
 export const canPin = ({ pinned }: Choice, ccn: string) => pinned.length < maxPinned || pinned.includes(ccn);
 

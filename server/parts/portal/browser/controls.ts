@@ -13,6 +13,7 @@ import { ask, askOrFailure, viewOnce } from "./api.ts";
 import { placesFor, understood } from "./around.ts";
 import {
   type Choice,
+  comparedText,
   type Doubtful,
   defaultProcedure,
   isShort,
@@ -54,7 +55,7 @@ export function Controls({ choice, view }: ControlsProps) {
   const shownYear = chosenYear ?? String(known?.source.data_year ?? yearsOf(datasets)[0] ?? "");
   const priced = nation && new Set(nation.data.map((row) => row.state));
   const isFull = pinned.length === maxPinned;
-  const ofThem = `${pinned.length} of ${maxPinned}`;
+  const ofThem = comparedText(choice);
   return html`<search class="controls">
     <${Chooser}
       class="procedure"
@@ -78,7 +79,7 @@ export function Controls({ choice, view }: ControlsProps) {
       label="Compare a hospital"
       placeholder=${pinned.length === 0 ? "name or city" : isFull ? ofThem : "add another"}
       value=${null}
-      detail=${pinned.length === 0 || isFull ? undefined : ofThem}
+      detail=${isFull ? "" : ofThem}
       find=${(text: string) => findHospital(choice, code, text, choice.state ?? view?.list.data[0]?.state)}
       choose=${({ id }: Option) => pin(choice, id)}
     />
