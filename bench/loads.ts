@@ -46,6 +46,9 @@ function service(list: ListName, name: string): Entrant {
   return { ...entrants(list)[0], name };
 }
 
+/** Refuses the same key again and again, as most clients with a wrong key do. */
+const oneKey = service("one-unauthorized", "service, one key");
+
 const files = [
   service("export-csv", "CSV"),
   service("export-arrow", "Arrow"),
@@ -77,8 +80,8 @@ export const loads: readonly Load[] = [
     connections: 1,
     targets: { p99Us: { service: 300 } },
   }),
-  load("unauthorized", "unknown keys: 401", [...entrants("unauthorized"), hot200], {
-    targets: { cpuUs: { "service / service, 200": 1 } },
+  load("unauthorized", "unknown keys: 401", [...entrants("unauthorized"), oneKey, hot200], {
+    targets: { cpuUs: { "service / service, 200": 1, "service, one key / service, 200": 1 } },
   }),
   load("pipelined", "one query, 16 requests at once on each of 64 connections", entrants("hot", constants), {
     targets: { cpuUs: { "service / ceiling": 1.5 } },

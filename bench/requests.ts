@@ -60,6 +60,7 @@ export function writeLists(
     "search-cold": list("search-cold", searches.slice(sizes.warm)),
     // Keys that are well-formed but unknown are the most expensive to refuse.
     unauthorized: list("unauthorized", unknown, true),
+    "one-unauthorized": list("one-unauthorized", unknown.slice(0, 1), true),
     "export-csv": list("export-csv", [`${exportPath}.csv`]),
     "export-arrow": list("export-arrow", [`${exportPath}.arrow`]),
     "export-parquet": list("export-parquet", [`${exportPath}.parquet`]),
