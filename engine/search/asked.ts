@@ -41,7 +41,7 @@ export function read(image: Image, kind: DocumentKind, text: string): Asked {
   const plain = (words: readonly string[]) => (isSpanish ? withoutSmallWords(kind, words) : words);
   if (kind === "facility")
     return { text, words: saintsMeant(withoutSelf(plain(english))), place: null, ignored: [] };
-  const { rest, place, aside } = placeIn(image, english);
+  const { rest, place, aside } = placeIn(image, english, capitalsIn(undiagnosed));
   const words = withLevels(withoutSelf(plain(rest)));
   const isUnknownCode = (word: string) =>
     isHcpcsCode(word) && groupOfCode(image, word.toUpperCase()) === undefined;
@@ -58,6 +58,12 @@ export function read(image: Image, kind: DocumentKind, text: string): Asked {
       ...aside,
     ],
   };
+}
+
+/** The words of two letters in capitals, in small letters; none if the whole text is in capitals. */
+function capitalsIn(text: string): ReadonlySet<string> {
+  const found = /\p{Ll}/u.test(text) ? text.match(/(?<!\p{L})[A-Z]{2}(?!\p{L})/gu) : null;
+  return new Set(found?.map((word) => word.toLowerCase()));
 }
 
 /** In "near me", the "me" isn't Maine. */

@@ -1,10 +1,10 @@
 import { type Image, textAt } from "../image/image.ts";
 import { withPrefix } from "../sorted.ts";
-import { facilitiesInCityOf, namesakes } from "./cities.ts";
+import { citiesNamed, facilitiesInCityOf, namesakes } from "./cities.ts";
 import { groupOfCode } from "./codes.ts";
 import { stateOf } from "./nicknames.ts";
-import { absentWords } from "./procedure-terms.ts";
-import { asideWords, procedureMeaning, saysNothing, sentenceWords } from "./procedure-words.ts";
+import { absentWords, termsIn } from "./procedure-terms.ts";
+import { asideWords, bodyParts, procedureMeaning, saysNothing, sentenceWords } from "./procedure-words.ts";
 import { findWord, indexOf } from "./text-index.ts";
 import { allowedTypos, forEachClose, oneTypoLetters } from "./typos.ts";
 import { fillerWords, genericWords, wordLikeCities } from "./vocabulary.ts";
@@ -20,10 +20,12 @@ const mostWords = 4;
 /**
  * Takes the place off the words of a search for procedures. A city's name that may mean several places, or no place, is
  * set aside: it is in `aside`, and neither in `rest` nor in `place`.
+ * @param capitals the words that are written in capitals in a text that isn't
  */
 export function placeIn(
   image: Image,
   words: readonly string[],
+  capitals: ReadonlySet<string>,
 ): { rest: readonly string[]; place: Place | null; aside: readonly string[] } {
   const without = (start: number, end: number) => [...words.slice(0, start), ...words.slice(end)];
   // After a preposition a place may stand anywhere, and be a word of procedures too.
@@ -52,15 +54,37 @@ export function placeIn(
       const start = Math.max(0, end - length);
       const span = words.slice(start, end === 0 ? length : end);
       const rest = without(start, start + span.length);
-      const place = placeNamed(image, span, false);
+      const isLast = end === words.length;
+      const place = isCodeMeant(span, rest, isLast, capitals)
+        ? { state: span[0].toUpperCase() }
+        : placeNamed(image, span, false, rest);
       if (place !== null)
         return place === unclear ? { rest, place: null, aside: span } : { rest, place, aside: [] };
     }
   return { rest: words, place: null, aside: [] };
 }
 
-/** Codes of states that are also words. Alone they aren't a state. */
+/** Codes of states that are also words. Alone they aren't a state, unless `isCodeMeant`. */
 const wordLikeCodes = /^(al|co|ct|de|hi|id|in|la|ma|md|me|mo|mt|oh|ok|or|pa|pr|vi|as|ms|ne|sc)$/;
+/** Codes that are words in small letters, even at the end of a text. */
+const wordsAtEnd = /^(de|hi|id|in|me|ms|ok|or|pr|sc)$/;
+/** Codes that are something else even in capitals: a CT scan, Los Angeles. */
+const neverCodes = /^(as|ct|la|vi)$/;
+
+/** Whether a state's code at the end of a text, or in capitals at its end or start, is meant: `knee replacement TX`. */
+function isCodeMeant(
+  [code, ...more]: readonly string[],
+  others: readonly string[],
+  isLast: boolean,
+  capitals: ReadonlySet<string>,
+): boolean {
+  if (more.length > 0 || code?.length !== 2 || neverCodes.test(code) || stateOf(code) === undefined)
+    return false;
+  if (!capitals.has(code) && (!isLast || wordsAtEnd.test(code))) return false;
+  if (termsIn([...others, code]).held?.words.includes(code)) return false;
+  // Beside a part of the body alone, the letters are medical: colon CA, knee TX.
+  return !others.every((word) => bodyParts.has(word) || saysNothing(word));
+}
 
 /** A city's name that may mean several cities, or no city. */
 const unclear = "unclear";
@@ -69,12 +93,14 @@ function placeNamed(image: Image, words: readonly string[], isIntroduced: true):
 function placeNamed(
   image: Image,
   words: readonly string[],
-  isIntroduced: boolean,
+  isIntroduced: false,
+  others: readonly string[],
 ): Place | typeof unclear | null;
 function placeNamed(
   image: Image,
   words: readonly string[],
   isIntroduced: boolean,
+  others: readonly string[] = [],
 ): Place | typeof unclear | null {
   const [first] = words;
   if (fillerWords.has(first) && words.length > 1) return null;
@@ -92,8 +118,11 @@ function placeNamed(
   )
     return words.length === 1 && isCode === false && !isIntroduced && isKnown(joined) ? null : { state };
   const zip = words.at(-1) ?? "";
-  if (words.length > 1 && /^\d{5}$/.test(zip) && stateOf(words.slice(0, -1).join("")) !== undefined)
-    return { near: zip };
+  const beforeZip = words.slice(0, -1);
+  if (beforeZip.length > 0 && /^\d{5}$/.test(zip)) {
+    const cities = beforeZip.length > 1 ? citiesNamed(image, beforeZip.join(" ")) : [];
+    if (stateOf(beforeZip.join("")) !== undefined || cities.length === 1) return { near: zip };
+  }
   for (let end = words.length - 1; end > 0; end--) {
     const there = stateOf(words.slice(end).join(""));
     const city = words.slice(0, end);
@@ -101,16 +130,35 @@ function placeNamed(
     const known = cityNamed(image, words);
     // A city without hospitals is also a city, if its words say nothing else.
     if (known !== undefined) return { near: known.near };
-    if (city.every((word) => !isKnown(word) && !/\d/.test(word)))
+    const isThere = () => namesakes(image, city).some(({ state }) => state === there);
+    if (
+      city.every((word) => !isKnown(word) && !/\d/.test(word)) ||
+      (isThere() && isBeside(image, city, others))
+    )
       return { near: `${city.map(capitalized).join(" ")}, ${there}` };
     return null;
   }
-  if (!isIntroduced && words.every(isKnown)) return null;
   const city = cityNamed(image, words);
   if (city === undefined) return null;
+  if (!isIntroduced && words.every(isKnown) && !(isLarge(image, words) && isBeside(image, words, others)))
+    return null;
   const isUnclear = !city.isOne || (words.length === 1 && wordLikeCities.has(first));
   return isUnclear && !isIntroduced ? unclear : { near: city.near };
 }
+
+/** Whether a city's name is no part of a procedure's beside other words: not the Boston of a Boston KPro. */
+function isBeside(image: Image, city: readonly string[], others: readonly string[]): boolean {
+  const procedure = (words: readonly string[]) =>
+    termsIn(words).held?.text ?? words.find((word) => groupOfCode(image, word.toUpperCase()) !== undefined);
+  const held = others.includes(maker) ? undefined : procedure(others);
+  return held !== undefined && procedure([...city, ...others]) === held;
+}
+
+/** Boston Scientific makes devices, and is no city. */
+const maker = "scientific";
+
+const isLarge = (image: Image, words: readonly string[]) =>
+  namesakes(image, words).some(({ zips }) => zips >= zipsOfLarge);
 
 /** Whether a word says something in a search for procedures. */
 function isOfProcedures(image: Image, word: string): boolean {

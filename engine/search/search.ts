@@ -57,9 +57,10 @@ function partOf(matches: Matches, offset: number, limit: number): Matches {
   return { ...matches, documents: documents.slice(offset, end), scores: scores.slice(offset, end) };
 }
 
-/** Names what a search asks for and this data can't have, whatever else is found. */
+/** Names what a search asks for by words or codes and this data can't have, whatever else is found. */
 export function absentIn(image: Image, text: string): readonly Absent[] {
-  return termsIn(read(image, "procedure", text).words).named;
+  const { words, ignored } = read(image, "procedure", text);
+  return termsIn([...words, ...ignored.map((word) => word.toLowerCase())]).named;
 }
 
 /** Finds the facilities or procedures without prices that match a text. Returns their positions, best first. */

@@ -104,8 +104,8 @@ test("an APC code finds only its group, and the start of a code finds nothing", 
 
 test("the message for a code without results says why", () => {
   for (const [versions, q, code] of [
-    [bare, "g0105", "G0105"],
-    [served, "99213", "99213"],
+    [bare, "g0999", "G0999"],
+    [served, "29999", "29999"],
   ] as const)
     assert.equal(
       messageOf(versions, q),
@@ -242,7 +242,8 @@ test("words that fit several groups get up to five candidates, a place is to be 
   assert.match(placed.message, /which has a place; leave it out, and add state=TX$/);
   for (const [asked, said] of [
     ["xylophone", /no procedure matches "xylophone"/],
-    ["99213", /no procedure group is known to include the code 99213/],
+    ["29999", /no procedure group is known to include the code 29999/],
+    ["99213", /"Office or clinic visit" is not in this data set/],
     ["10180", /5073 \(not in this data version\) includes the code 10180/],
     ["9999", /there is no procedure "9999"/],
     ["mri", /no procedure matches "mri"/],

