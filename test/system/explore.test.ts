@@ -1017,6 +1017,110 @@ test("marks of hospitals with nearly the same charge don't overlap", async () =>
   assert.deepEqual(covered, []);
 });
 
+interface Box {
+  what: string;
+  left: number;
+  top: number;
+  right: number;
+  bottom: number;
+}
+
+/** Finds the boxes of cards, and of what is in each card. What continues on the next page has a box on each page. */
+const cardsOf = (page: Page) =>
+  page.locator(".card").evaluateAll((cards) => {
+    const boxesOf = (one: Element): Box[] =>
+      [...one.getClientRects()].map((box) => ({
+        ...(box.toJSON() as Omit<Box, "what">),
+        what: `${one.tagName} ${one.textContent?.trim().slice(0, 40)}`,
+      }));
+    return cards.map((card) => ({
+      boxes: boxesOf(card),
+      inside: [...card.querySelectorAll("h2, p, tr, .drawing, .drawing text")]
+        .filter((one) => !one.matches(".unseen, .unseen *"))
+        .flatMap(boxesOf),
+    }));
+  });
+
+test("on paper each drawing, row and text is within its card, and no card covers another one", async () => {
+  const trendsPath = "/api/v1/healthcare/trends?procedure=5072";
+  const trends = await answerOf<TrendsAnswer>(trendsPath);
+  const list = await answerOf<FacilitiesAnswer>("/api/v1/healthcare/facilities?procedure=5072&limit=3");
+  const [{ ccn }] = list.data;
+  const compared = `&with=${list.data.map((one) => one.ccn).join(",")}`;
+  const { page } = await open("/");
+  // A browser prints with the drawings of the window, so they aren't measured again.
+  await page.addInitScript("ResizeObserver = class { observe() {} disconnect() {} }");
+  const ticksOf = () =>
+    page.locator(".list .tick line").evaluateAll((ticks) =>
+      ticks.map((tick) => {
+        const axis = tick.closest(".drawing")?.getBoundingClientRect() ?? new DOMRect();
+        return Math.round((100 * (tick.getBoundingClientRect().x - axis.x)) / axis.width);
+      }),
+    );
+  const nation = "/?procedure=5072";
+  const alone = [nation, `${nation}${compared}`];
+  for (const path of alone)
+    await changeAnswer(page, path, trendsPath, () => {
+      const earlier = [2021, 2022].map((data_year) => ({ ...trends.data[0], data_year }));
+      return { ...trends, data: [...earlier, ...trends.data] };
+    });
+  // Letter and A4 with margins of a centimetre, and small pages, which end at many places.
+  for (const path of [...alone, `${nation}&state=NY${compared}`, `/facilities/${ccn}?procedure=5072`])
+    for (const [width, height, isTold] of [
+      [740, 980, true],
+      [718, 1047, false],
+      [600, 560, false],
+    ] as const) {
+      await page.emulateMedia({ media: "screen" });
+      await page.setViewportSize(wide);
+      await page.goto(path);
+      await page.locator(".list tbody tr").first().waitFor();
+      if (alone.includes(path)) await card(page, "Over the years").locator(".run").first().waitFor();
+      const ticks = await ticksOf();
+      if (isTold)
+        await page.evaluate(() => {
+          dispatchEvent(new Event("beforeprint"));
+        });
+      await page.emulateMedia({ media: "print" });
+      await page.setViewportSize({ width, height });
+      // Columns end like pages.
+      const pages = `columns: ${width}px auto; column-gap: 40px; column-fill: auto; height: ${height}px`;
+      await page.locator("body").evaluate((body, style) => {
+        body.style.cssText = style;
+      }, pages);
+      const cards = await cardsOf(page);
+      for (const { boxes, inside } of cards)
+        for (const one of inside)
+          assert.ok(
+            boxes.some(
+              (box) =>
+                one.left >= box.left - 1 &&
+                one.right <= box.right + 1 &&
+                one.top >= box.top - 1 &&
+                one.bottom <= box.bottom + 1,
+            ),
+            `${path} at ${width}: ${JSON.stringify(one)} is in ${JSON.stringify(boxes)}`,
+          );
+      const all = cards.flatMap(({ boxes }) => boxes);
+      const covered = all.filter((a, i) =>
+        all
+          .slice(i + 1)
+          .some((b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom),
+      );
+      assert.deepEqual(covered, [], `${path} at ${width}`);
+      const texts = await page
+        .locator(".picture .drawing text")
+        .evaluateAll((all) => all.map((text) => (text as SVGTextElement).getScreenCTM()?.a ?? 0));
+      assert.ok(!isTold || texts.every((scale) => scale > 0.9), `${path}: texts are large enough to read`);
+      assert.deepEqual(await ticksOf(), ticks, "the list's amounts stand where they did");
+      const said = await page.locator("main").innerText();
+      assert.ok(!said.includes("can be compared"), "a hint for the screen");
+      if (path.includes(compared))
+        for (const { facility } of list.data)
+          assert.ok((await page.locator(".sentence").innerText()).includes(`${facility} charges`));
+    }
+});
+
 test("a facility's page shows the API's data and links back with the facility selected", async () => {
   const { page } = await open("/facilities/000001");
   await heading(page, "Hospital 000001");

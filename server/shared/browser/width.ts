@@ -2,16 +2,32 @@ import { useCallback, useRef, useState } from "preact/hooks";
 
 /** Measures elements of a page, and places labels within a width. */
 
-/** Measures an element by a ref. The component updates when the width, in pixels, changes. */
+/**
+ * Width in pixels to draw for paper. Browsers don't measure paper, so this fits most, and a style makes it smaller for
+ * narrow paper.
+ */
+const paperWidth = 640;
+
+/** Measures an element by a ref. The component updates when the width, in pixels, changes, and before and after printing. */
 export function useWidth(): [(element: HTMLElement | null) => void, number] {
   const [width, setWidth] = useState(0);
-  const observer = useRef<ResizeObserver | null>(null);
+  const stop = useRef<(() => void) | null>(null);
   const ref = useCallback((element: HTMLElement | null) => {
-    observer.current?.disconnect();
+    stop.current?.();
+    stop.current = null;
     if (element === null) return;
-    setWidth(element.clientWidth);
-    observer.current = new ResizeObserver(() => setWidth(element.clientWidth));
-    observer.current.observe(element);
+    const measure = () => setWidth(element.clientWidth);
+    const narrow = () => setWidth(Math.min(element.clientWidth, paperWidth));
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    addEventListener("beforeprint", narrow);
+    addEventListener("afterprint", measure);
+    stop.current = () => {
+      observer.disconnect();
+      removeEventListener("beforeprint", narrow);
+      removeEventListener("afterprint", measure);
+    };
   }, []);
   return [ref, width];
 }

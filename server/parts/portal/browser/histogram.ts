@@ -88,7 +88,7 @@ export function Histogram({ view, scope }: { view: View; scope: Scope }) {
     noteOf=${few ? noteOfDot : noteOfBar}
     choose=${few ? (i: number) => pin(choice, dots[i].price.ccn) : undefined}
   >
-    <svg class="drawing" width=${width} height=${height} role="img" aria-label=${label}>
+    <svg class="drawing" width=${width} height=${height} viewBox=${`0 0 ${width} ${height}`} role="img" aria-label=${label}>
       ${hasQuartiles && html`<rect class="half" x=${x(summary.p25_charge)} width=${Math.max(0, x(summary.p75_charge) - x(summary.p25_charge))} y=${top} height=${floor - top} />`}
       ${!few && html`<${Grid} ticks=${d3.ticks(0, most, 4).filter((tick) => Number.isInteger(tick) && tick > 0)} y=${y} from=${side + 22} to=${width - side} gap=${4} text=${whole} />`}
       ${

@@ -126,13 +126,12 @@ function Dots({ x, charged, allowed, median }: Amounts & { x: Scale }) {
 
 function DotsAxis({ x }: { x: Scale }) {
   const [measured, width] = useWidth();
-  const inPixels = x.copy().range([0, width]);
-  const ticks = width === 0 ? [] : placedTicks(inPixels, width);
+  const ticks = width === 0 ? [] : placedTicks(x.copy().range([0, width]), width);
   return html`<div ref=${measured}><svg class="drawing" height="20" overflow="visible" aria-hidden="true">
     ${ticks.map(
       ({ tick, at }) => html`<g class="tick">
-        <text x=${at} y="12" text-anchor="middle">${money(tick)}</text>
-        <line x1=${inPixels(tick)} x2=${inPixels(tick)} y1="16" y2="20" />
+        <text x=${`${(100 * at) / width}%`} y="12" text-anchor="middle">${money(tick)}</text>
+        <line x1=${`${x(tick)}%`} x2=${`${x(tick)}%`} y1="16" y2="20" />
       </g>`,
     )}
   </svg></div>`;

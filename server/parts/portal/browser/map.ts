@@ -179,7 +179,8 @@ function Legend({ edges, swatches, width }: LegendProps) {
     x += wide[i];
     return { ...swatch, x: x - wide[i], y };
   });
-  return html`<svg class="drawing legend" width=${width} height=${isBelow ? y + 20 : 30} aria-hidden="true">
+  const height = isBelow ? y + 20 : 30;
+  return html`<svg class="drawing legend" width=${width} height=${height} viewBox=${`0 0 ${width} ${height}`} aria-hidden="true">
     ${d3.range(colours).map(
       (i) => html`<rect x=${i * step} width=${step} height="10" fill=${colourAt(i, colours)} />
  `,

@@ -111,7 +111,7 @@ export function Steps(props: StepsProps) {
     aria-label=${`${label} The arrow keys go through the numbers${choose ? ", Enter chooses" : ""}.`}
     tabindex="0"
     ref=${measured}
-    style=${{ height }}
+    style=${width > 0 ? {} : { height }}
     onKeyDown=${onKeyDown}
     onBlur=${() => setActive(null)}
     onPointerLeave=${() => setActive(null)}

@@ -123,7 +123,7 @@ export function Trend({ years, pinned, year: chosen, isBeside = false }: TrendPr
       ...${steps}
       noteOf=${noteOf}
     >
-      <svg class="drawing" width=${width} height=${height} role="img" aria-label=${label}>
+      <svg class="drawing" width=${width} height=${height} viewBox=${`0 0 ${width} ${height}`} role="img" aria-label=${label}>
         <${Grid} ticks=${y.ticks(4)} y=${y} from=${left} to=${width - right + 12} gap=${6} text=${(tick: number) => (tick === 0 ? "$0" : money(tick))} />
         ${runs.map(
           (run) => html`<g class="run">

@@ -62,7 +62,7 @@ function Days({ usage }: { usage: UsageAnswer }) {
       ...${steps}
     noteOf=${(day: number) => ({ x: middle(day), y: y(days[day].used), lines: [counted(days[day].used, "request", "requests"), dayOf(days[day].date)] })}
   >
-    <svg class="drawing" height=${height} aria-hidden="true">
+    <svg class="drawing" width=${width} height=${height} viewBox=${`0 0 ${width} ${height}`} aria-hidden="true">
       <${Grid} ticks=${y.ticks(3).filter(Number.isInteger)} y=${y} from=${margin.left} to=${width - margin.right} gap=${8} text=${whole} />
       ${days.map(
         ({ used }, day) => html`<g onPointerEnter=${() => setActive(day)}>
