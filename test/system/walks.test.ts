@@ -297,6 +297,61 @@ test("a near hospital is compared if it has a price for the procedure, and links
   await close();
 });
 
+test("the asked procedure is kept for the hospitals nearby, whether or not the hospital has a price for it", async () => {
+  const code = "5072";
+  const all: FacilitiesAnswer["data"] = [];
+  for (const state of ["TX", "CA", "NY", "IL", "FL"])
+    all.push(...(await answerOf<FacilitiesAnswer>(`/facilities?state=${state}&limit=100`)).data);
+  const statuses = new Map<string, string>();
+  for (let i = 0; i < all.length; i += 50) {
+    const ccns = all.slice(i, i + 50).map(({ ccn }) => ccn);
+    const doing = `/facilities?procedure=${code}&status=all&limit=50&ccn=${ccns}`;
+    for (const { ccn, status } of (await answerOf<FacilitiesAnswer>(doing)).data)
+      statuses.set(ccn, status ?? "");
+  }
+  const statusOf = (of: string) => statuses.get(of) ?? "absent";
+  const some = (isSome: (one: (typeof all)[number]) => boolean) =>
+    all.filter((one) => one.zip && isSome(one)).slice(0, 2);
+  const without = some(({ procedures }) => procedures === 0);
+  const others = ["priced", "suppressed", "absent"].flatMap((status) =>
+    some(({ ccn, procedures }) => procedures > 0 && statusOf(ccn) === status),
+  );
+  const seen = new Set<string>();
+  const guarded = await openPage(browser, server.api);
+  const { page } = guarded;
+  page.setDefaultTimeout(patienceMs);
+  for (const { ccn, zip } of [...others, ...without]) {
+    const around = `/facilities?near=${zip}&within=25&sort=distance&procedure=${code}&status=all&limit=100`;
+    const near = (await answerOf<Partial<FacilitiesAnswer>>(around)).data ?? [];
+    await page.goto(`/facilities/${ccn}?procedure=${code}`);
+    const card = page.locator(".near");
+    await page.locator("p.quiet.small", { hasText: "Data version" }).waitFor();
+    for (const row of await card.locator("tbody tr").all()) {
+      const [name, ...prices] = await row
+        .getByRole("link")
+        .evaluateAll((links) => links.map((link) => link.getAttribute("href") ?? ""));
+      const [, , other] = name.split(/[/?]/);
+      assert.equal(name, `/facilities/${other}?procedure=${code}`);
+      if (near.find((one) => one.ccn === other)?.status !== "priced") continue;
+      const compare = `/?procedure=${code}&with=${encodeURIComponent(`${ccn},${other}`)}`;
+      assert.deepEqual(prices, [statusOf(ccn) === "priced" ? compare : name], await row.innerText());
+      seen.add(statusOf(ccn));
+    }
+    for (const link of await card.getByRole("link", { name: "What they charge for" }).all())
+      assert.match((await link.getAttribute("href")) ?? "", new RegExp(`\\?procedure=${code}&`));
+  }
+  assert.ok(seen.size > 1, [...seen].join());
+  // Without an asked procedure and any price, there are only names and miles.
+  const [{ ccn }] = without;
+  await page.goto(`/facilities/${ccn}`);
+  const row = page.locator(".near tbody tr").first();
+  await row.waitFor();
+  assert.match(await row.locator("small").innerText(), /^[^·]*, [A-Z]{2}$/);
+  assert.equal(await page.locator(".near a", { hasText: "What they charge" }).count(), 0);
+  await guarded.close();
+  guarded.assertWellBehaved();
+});
+
 test("a hospital with no other within 25 miles names the nearest, however far", async () => {
   const { data: all } = await answerOf<FacilitiesAnswer>("/facilities?state=MT,WY,ME,AK&limit=100");
   const around = (zip: string, within: number) =>

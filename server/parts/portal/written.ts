@@ -215,7 +215,7 @@ function writeHospital(path: string, parameters: URLSearchParams, ask: Ask) {
     return { title: "Nothing was found", description: why, sentence, tables: [], isHospital: true };
   }
   const { facility, data, source } = view.answer;
-  const { own, share, further } = hospitalText(view.answer, procedure);
+  const { own, share, further } = hospitalText(view.answer, procedure, view.nearDoing);
   const gone = goneText(view);
   const explore = (code: string) =>
     `/?${new URLSearchParams({ ...(year !== null && { year }), procedure: code, with: facility.ccn })}`;

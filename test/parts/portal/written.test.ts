@@ -20,7 +20,7 @@ import {
 } from "../../../server/parts/portal/browser/answers.ts";
 import { milesText, placesFor } from "../../../server/parts/portal/browser/around.ts";
 import { choiceOf } from "../../../server/parts/portal/browser/choice.ts";
-import { hospitalText } from "../../../server/parts/portal/browser/hospital-words.ts";
+import { hospitalText, hospitalViewOf } from "../../../server/parts/portal/browser/hospital-words.ts";
 import { plainOf, titleOf } from "../../../server/parts/portal/browser/procedures.ts";
 import {
   mainClause,
@@ -222,6 +222,8 @@ const sampleVersions = versionsOf(
 const placedVersions = versionsOf(
   imageWith(syntheticSnapshot({ dataYear: 2024, revision: 1, rows: 20_000, seed: 1 }), readPlaces()),
 );
+const readPlaced = (path: string, query: string): object =>
+  Object(askEndpoint(placedVersions, `${path.slice("/api/v1".length)}?${query}`));
 const writtenAt = (query: string, versions = sampleVersions) =>
   write("/", new URLSearchParams(query), (path, query) =>
     Object(askEndpoint(versions, `${path.slice("/api/v1".length)}?${query}`)),
@@ -541,6 +543,51 @@ test("what the patient pays is one amount on a hospital's page, never an average
       assert.doesNotMatch(said, /on average/);
     }
   }
+});
+
+test("a hospital's page says why the asked procedure has no price, and asks for the prices nearby all the same", () => {
+  const code = "5115";
+  const list = (query: string): FacilitiesAnswer =>
+    Object(askEndpoint(placedVersions, `/healthcare/facilities?limit=100&${query}`));
+  const doing = list(`procedure=${code}&status=all&state=TX`).data;
+  const priced = doing.filter(({ status }) => status === "priced");
+  const suppressed = doing.filter(({ status }) => status === "suppressed");
+  const others = list("state=TX").data.filter(({ ccn }) => doing.every((one) => one.ccn !== ccn));
+  for (const [hospitals, said] of [
+    [priced, /For a knee, hip or shoulder replacement it charges \$/],
+    [
+      suppressed,
+      /It has no price for a knee, hip or shoulder replacement: too few Medicare patients for a price\./,
+    ],
+    [others, /It has no price for a knee, hip or shoulder replacement\./],
+  ] as const) {
+    const some = hospitals.filter(({ procedures, zip }) => procedures > 0 && zip).slice(0, 5);
+    assert.ok(some.length > 0, String(said));
+    for (const { ccn, zip } of some) {
+      const view = hospitalViewOf(ccn, null, code, askPlaced);
+      assert.ok(!(view instanceof Failure) && view.nearby?.code === code, ccn);
+      const nearby = view.nearDoing?.data ?? [];
+      const nearest = list(`procedure=${code}&status=all&near=${zip}&within=25&sort=distance`).data;
+      assert.deepEqual(nearby, nearest.slice(0, nearby.length), ccn);
+      const { sentence } = write(`/facilities/${ccn}`, new URLSearchParams({ procedure: code }), readPlaced);
+      assert.match(sentence.replaceAll("&#39;", "'"), said);
+    }
+  }
+});
+
+test("without an asked procedure, the prices nearby are for the one that the hospital does most", () => {
+  const { data } = Object(
+    askEndpoint(placedVersions, "/healthcare/facilities?limit=100"),
+  ) as FacilitiesAnswer;
+  for (const { ccn, procedures } of data)
+    for (const code of [null, "", "9999"]) {
+      const view = hospitalViewOf(ccn, null, code, askPlaced);
+      assert.ok(!(view instanceof Failure));
+      const most = view.answer.data.toSorted((a, b) => (b.services ?? 0) - (a.services ?? 0)).at(0);
+      assert.equal(most === undefined, procedures === 0);
+      assert.equal(view.nearby?.code, most?.code);
+      assert.equal(view.nearDoing === null, most === undefined);
+    }
 });
 
 test("two years are a sentence for a nation or a state, and nothing around a ZIP code, whose trend is unknown", () => {
