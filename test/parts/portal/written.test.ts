@@ -499,6 +499,21 @@ test("a page of an older data version links to the newest; a version that is gon
   );
   for (const year of ["2024", "2024.1"])
     assert.doesNotMatch(writtenAt(`${place}&year=${year}`, versions).sentence, /data version/);
+  // A hospital's page says the same.
+  const facility = "/versions/2023/healthcare/facilities?procedure=5072&limit=1";
+  const [{ ccn }] = Object(askEndpoint(versions, facility)).data;
+  const hospitalAt = (query: string) =>
+    write(`/facilities/${ccn}`, new URLSearchParams(query), (path, query) =>
+      Object(askEndpoint(versions, `${path.slice("/api/v1".length)}?${query}`)),
+    );
+  for (const year of ["2023", "2023.1"])
+    for (const procedure of ["", "procedure=5072"]) {
+      const { sentence, head } = hospitalAt(`year=${year}&${procedure}`);
+      const link = [`/facilities/${ccn}`, procedure].filter(Boolean).join("?");
+      const note = `This is data version 2023.1. <a href="${link}">See the newest, 2024.1</a>`;
+      assert.ok(sentence.includes(note), sentence);
+      assert.match(metaOf(head, "description") ?? "", /This is data version 2023\.1\./);
+    }
   for (const year of ["2019.1", "2023.999", "1999"]) {
     const { sentence, head } = writtenAt(`${place}&year=${year}&versions=2019.1,2024.1`, versions);
     assert.match(textIn(sentence, "h1"), /^In Texas, .* for cataract surgery/);

@@ -17,7 +17,7 @@ import {
 import { farthest } from "./choice.ts";
 import { nameOf, plainOf } from "./procedures.ts";
 import { stateInSentence } from "./states.ts";
-import { notInData, standingText, whatIsPaid, whatYouPay } from "./words.ts";
+import { standingText, whatIsPaid, whatYouPay } from "./words.ts";
 
 /** Makes the view of a hospital's page from the API's answers, and puts it into words. The server does the same. */
 
@@ -149,10 +149,6 @@ function medianOf(numbers: number[]): number {
   const half = (sorted.length - 1) / 2;
   return (sorted[Math.floor(half)] + sorted[Math.ceil(half)]) / 2;
 }
-
-/** Says that the year in the address isn't shown; empty if it is. */
-export const goneText = ({ gone, answer }: HospitalView): string =>
-  gone === null ? "" : `${notInData(gone)} This is the newest data version, ${answer.source.data_version}.`;
 
 export const addressText = ({ facility }: FacilityAnswer): string =>
   `${[facility.street, facility.city, `${facility.state} ${facility.zip ?? ""}`.trim()].filter(Boolean).join(", ")} · CCN ${facility.ccn}`;

@@ -6,10 +6,10 @@ import { viewNow, viewOnce } from "../api.ts";
 import { milesText } from "../around.ts";
 import { Card, sourceOf, trendFigures } from "../card.ts";
 import { shownOf } from "../choice.ts";
+import { versionNote } from "../explore-words.ts";
 import { YearField } from "../form.ts";
 import {
   addressText,
-  goneText,
   type HospitalView,
   hospitalText,
   hospitalViewOf,
@@ -18,7 +18,7 @@ import {
   whyUnpriced,
 } from "../hospital-words.ts";
 import type { Sorted } from "../list.ts";
-import { ErrorBand, useLoaded, WarningBand } from "../load.ts";
+import { ErrorBand, useLoaded, VersionNote, WarningBand } from "../load.ts";
 import { go, inYear, withParameters } from "../location.ts";
 import { start } from "../main.ts";
 import { Key } from "../picture.ts";
@@ -67,13 +67,12 @@ function Shown({ view, sorted, shown }: ShownProps) {
   const { answer, code, near, nearDoing, datasets } = view;
   const { facility, data, source } = answer;
   const { own, share, further } = hospitalText(answer, code, nearDoing);
-  const gone = goneText(view);
   return html`<div class="sentence heading">
       <div>
         <h1>${facility.facility}</h1>
         <p class="under quiet">${addressText(answer)}</p>
         <${WarningBand} caveat=${source.caveat} />
-        ${gone && html`<p class="under">${gone}</p>`}
+        <${VersionNote} note=${versionNote(view, source.data_version)} />
         <p class="under">${own}</p>
         <p class="under small">${share}</p>
         <p class="under further">${further}</p>
