@@ -390,7 +390,7 @@ test("Maryland is named only where the place is in Maryland", () => {
 test("a ZIP code beside a procedure is kept in the links to what the words may mean", () => {
   for (const words of ["27447 60614", "knee replacement 60614", "pacemaker 60614"]) {
     const { sentence } = writtenAt(`q=${words}`, placedVersions);
-    assert.match(sentence, /ha(s|ve) prices near 60614:/, words);
+    assert.match(sentence, /Look for prices near 60614:/, words);
     assert.doesNotMatch(sentence, /Set aside/);
     const links = [...sentence.matchAll(/href="\/\?(procedure=[^"]*)"/g)].map(([, link]) => link);
     assert.ok(links.length > 0 && links.every((link) => link.endsWith("near=60614")), words);
@@ -426,6 +426,49 @@ test("a city beside a procedure without a word between is a place, and a name of
     assert.ok(links.includes("sort=pays&procedure=5115"), "the whole nation");
   }
   assert.match(writtenAt("q=knee zzxqy", placedVersions).sentence, /Nothing matches/);
+});
+
+test("words that may mean a procedure promise no prices, in a place least of all", () => {
+  for (const words of [
+    ...[
+      "knee replacement 99950",
+      "knee Springfield",
+      "hernia 99950",
+      "colonoscopy 99950",
+      "colonoscopy in Texas",
+    ],
+    ...[
+      "knee replacement, right, ASAP",
+      "pacemaker in Alaska",
+      "pacemaker",
+      "mri",
+      "Houston",
+      "texas",
+      "99950",
+    ],
+  ]) {
+    const { sentence, head } = writtenAt(`q=${encodeURIComponent(words)}`, placedVersions);
+    for (const html of [sentence, head])
+      assert.doesNotMatch(html, /ha(s|ve) prices|with prices|See prices/, words);
+    if (sentence.includes('href="/?procedure='))
+      assert.match(sentence, /Look for prices( of other care)?.{0,30}:</);
+  }
+});
+
+test("a single procedure that words don't surely mean is named as probable, several are counted", () => {
+  for (const words of [
+    "knee replacement, right, ASAP",
+    "knee replacement 99950",
+    "ASAP cataract surgery",
+    "heart pacemaker",
+  ]) {
+    const path = `/search?type=procedure&limit=10&q=${encodeURIComponent(words)}`;
+    const { data } = Object(askEndpoint(placedVersions, path));
+    const { sentence } = writtenAt(`q=${encodeURIComponent(words)}`, placedVersions);
+    const said =
+      data.length === 1 ? `probably means: ${titleOf(data[0])}` : `may mean one of ${data.length} procedures`;
+    assert.equal(textIn(sentence, "h1"), escapeHtml(`“${words}” ${said}.`), words);
+  }
 });
 
 test("a place or a hospital where a procedure was asked for is named, and leads there", () => {
