@@ -398,6 +398,54 @@ test("on a phone, each row of a list around a place has its amounts and the colu
   await close();
 });
 
+test("a new place drops a reversed order and a sort by miles, and keeps any other sort", async () => {
+  const { zip } = await somewhere();
+  const { page, close } = await openPage(browser, server.api, {
+    mayFail: ({ searchParams }) => searchParams.has("near") || searchParams.has("city"),
+  });
+  page.setDefaultTimeout(patienceMs);
+  const list = page.locator(".facilities h2");
+  const place = page.getByRole("combobox", { name: "State, city or ZIP code" });
+  const byField = async () => {
+    await place.fill("texas");
+    await page.getByRole("option", { name: "Texas" }).click();
+  };
+  const byZip = async () => {
+    await place.fill(zip);
+    await page.getByRole("option", { name: `Within 50 miles of ${zip}` }).click();
+  };
+  const byWords = async () => {
+    await field(page, "Procedure", "cataract surgery in Texas");
+    await page.keyboard.press("Enter");
+  };
+  const byChip = () => page.locator(".chips button").first().click();
+  const byMap = () => page.locator('.state[data-state="TX"]').click();
+  for (const [before, move, sort] of [
+    ["near=ZIP&order=desc", byField, null],
+    ["near=ZIP&sort=distance&order=desc", byField, null],
+    ["near=ZIP&sort=distance&order=desc", byZip, null],
+    ["near=ZIP&sort=distance", byChip, null],
+    ["near=ZIP&sort=pays&order=desc", byField, "pays"],
+    ["near=ZIP&order=desc", byWords, null],
+    ["near=ZIP&sort=pays&order=desc", byWords, "pays"],
+    ["state=NY&order=desc", byMap, null],
+    ["state=NY&sort=name&order=desc", byChip, "name"],
+    ["state=NY&sort=charge&order=desc", byZip, "charge"],
+  ] as const) {
+    await page.goto(`/?procedure=5072&${before.replace("ZIP", zip)}`);
+    await page.locator(".facilities tbody tr").first().waitFor();
+    const [, old] = /(?:state|near)=(\w+)/.exec(page.url()) ?? [];
+    await move();
+    await page.waitForURL(
+      ({ searchParams: at }) => ![at.get("state"), at.get("near")].includes(old) || at.get("within") === "50",
+    );
+    const { searchParams } = new URL(page.url());
+    assert.deepEqual([searchParams.get("sort"), searchParams.get("order")], [sort, null], before);
+    await list.filter({ hasNotText: /highest|farthest|backwards|the most to pay/ }).waitFor();
+  }
+  await close();
+});
+
 test("pictures have round amounts on their axes, a legend without overlaps, and a table with its point in view", async () => {
   for (const [size, path] of [
     [phone, "/?procedure=5072"],

@@ -373,6 +373,27 @@ test("a place that isn't known is said in its field, and poses as a filter nowhe
     }
 });
 
+test("a link to another place keeps what the list is sorted by, and drops a reversed order", () => {
+  for (const query of [
+    "procedure=5115&near=Springfield",
+    "procedure=5115&near=xyzzy",
+    "procedure=5115&near=Marfa%2C+TX&within=1",
+    "procedure=5115&state=MD",
+    "q=knee+Springfield",
+    "q=Houston",
+    "q=pacemaker+60614",
+  ]) {
+    const { sentence } = writtenAt(`${query}&sort=pays&order=desc`, placedVersions);
+    const links = [...sentence.matchAll(/href="\/\?([^"]*)"/g)].map(
+      ([, link]) => new URLSearchParams(link.replaceAll("&#38;", "&")),
+    );
+    const elsewhere = links.filter((link) => !link.has("within") || link.has("q"));
+    assert.ok(elsewhere.length > 0, sentence);
+    for (const link of elsewhere)
+      assert.deepEqual([link.get("sort"), link.get("order")], ["pays", null], `${link}`);
+  }
+});
+
 test("Maryland is named only where the place is in Maryland", () => {
   for (const [near, isThere] of [
     ["Baltimore, MD", true],

@@ -129,7 +129,10 @@ async function findProcedure({ state, year }: Choice, text: string): Promise<Opt
     // With a doubt, an amount would look like the answer.
     figure: said === "" ? option.figure : undefined,
     // Enter and a link with these words lead to the same.
-    more: option.id === meant ? { procedure: null, q: text } : procedureChanges(option.id, place),
+    more:
+      option.id === meant
+        ? { procedure: null, q: text, ...(place && nowhere) }
+        : procedureChanges(option.id, place),
   }));
   return { doubt, options: d3.sort(suggested, ({ id }) => Number(id !== meant)) };
 }
