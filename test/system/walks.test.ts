@@ -16,6 +16,7 @@ import type {
   FacilitiesAnswer,
   FacilityAnswer,
   FacilityTrendsAnswer,
+  TrendsAnswer,
 } from "../../server/parts/portal/browser/answers.ts";
 import { milesText } from "../../server/parts/portal/browser/around.ts";
 import { paysTitle, shareOf } from "../../server/parts/portal/browser/words.ts";
@@ -663,8 +664,8 @@ for (const viewport of [wide, narrow])
           heads.map(({ textContent }) => textContent?.replaceAll(/\s+/g, " ").trim() ?? ""),
         );
       assert.equal(heads.length, 4);
-      const [title] = (await page.title()).split(/, \d{4} – /);
-      assert.ok(drawn.includes(`${title}, ${years[0]}–2024`), `place, procedure and years are in ${drawn}`);
+      const [title] = (await page.title()).split(/(?: in | within )|, \d{4} – /);
+      assert.ok(drawn.includes(`${title}, ${years[0]}–2024`), `procedure and years are in ${drawn}`);
       for (const text of [...heads, ...lines]) assert.ok(drawn.includes(text), `${text} is in ${drawn}`);
       await guarded.close();
       guarded.assertWellBehaved();
@@ -704,6 +705,58 @@ for (const viewport of [wide, narrow])
       guarded.assertWellBehaved();
     }
   });
+
+test("the comparison and its file have procedure, place and median, and no title says where a hospital is", async () => {
+  const { ccn, zip } = await somewhere();
+  const code = "5072";
+  const { facility } = await answerOf<FacilityAnswer>(`/facilities/${ccn}`);
+  const { data: trend } = await answerOf<TrendsAnswer>(`/trends?procedure=${code}`);
+  const { data: texan } = await answerOf<TrendsAnswer>(`/trends?procedure=${code}&state=TX`);
+  const guarded = await openPage(browser, server.api);
+  const { page } = guarded;
+  page.setDefaultTimeout(patienceMs);
+  for (const [place, head, medians] of [
+    ["", "Nation's median", trend],
+    // The hospital is in California.
+    ["&state=TX", "Median in Texas", texan],
+    [`&near=${zip}`, `Median within 25 miles of ${zip}`, []],
+  ] as const) {
+    await page.goto(`/?procedure=${code}&with=${ccn}${place}`);
+    const card = page.locator("#compared");
+    await card.locator("tbody tr").nth(8).waitFor();
+    const said = (await card.locator("header").innerText()).replaceAll(/\s+/g, " ");
+    assert.match(said, /^The chosen hospital Skin growth removal or biopsy, 2021–2024$/);
+    for (const year of years.slice(0, -1)) {
+      const row = medians.find((one) => one.data_year === year);
+      for (const [title, amount] of [
+        [`Allowed in ${year}`, row?.median_allowed],
+        [`Charge in ${year}`, row?.median_charge],
+      ] as const) {
+        const cell = card.locator("tbody tr", { hasText: title }).locator("td").last();
+        assert.equal(await cell.innerText(), amount === undefined ? "–" : dollars(amount), title + place);
+      }
+    }
+    const download = page.waitForEvent("download");
+    await card.getByRole("button", { name: "Download" }).click();
+    await card.getByRole("button", { name: "CSV", exact: true }).click();
+    const text = String(await textOf(await download));
+    const [heads, own, median, source] = text.split(/\r?\n/);
+    assert.match(heads, /^\ufeff?hospital,place,You pay with Medicare in 2024,Allowed in 2021,.*,procedure$/);
+    assert.ok(own.includes(`(${ccn})`) && own.includes(`"${facility.city}, ${facility.state}"`), own);
+    assert.ok(median.startsWith(head), median);
+    for (const row of [own, median]) assert.ok(row.endsWith(",Skin growth removal or biopsy"), row);
+    for (const { data_year, median_charge, median_allowed } of medians)
+      if (data_year < 2024)
+        for (const amount of [median_charge, median_allowed])
+          assert.ok(median.includes(`,${amount},`), median);
+    assert.match(source, /Source: .*The chosen hospital\./);
+    const drawn = await savedTexts(page, card);
+    assert.match(drawn, / The chosen hospital Skin growth removal or biopsy, 2021–2024/);
+    assert.equal(drawn.split("Skin growth removal").length, 2, "the procedure is said once");
+  }
+  await guarded.close();
+  guarded.assertWellBehaved();
+});
 
 test("around a ZIP code, a trend is drawn only for compared hospitals, and the nation is named beside them", async () => {
   const { ccns, zip } = await nearlyEqual();
