@@ -501,6 +501,13 @@ test("the address names the data version, an older version links to the newest, 
   await page.waitForURL(/year=2024\.3/);
   await under.waitFor({ state: "detached" });
   assert.deepEqual(chosen(page), { procedure: "5072", state: "NY" });
+  for (const year of ["2023", "2023.2"]) {
+    await page.goto(`/facilities/000001?procedure=5072&year=${year}`);
+    await page.locator(".standing tbody tr").first().waitFor();
+    await under.getByRole("link", { name: "See the newest, 2024.3" }).click();
+    await page.waitForURL((url) => url.pathname + url.search === "/facilities/000001?procedure=5072");
+    await under.waitFor({ state: "detached" });
+  }
   await page.goto("/?procedure=5073&state=AL&year=2019.4&versions=2018.1,2019.4");
   await page
     .locator(".under", {

@@ -16,6 +16,7 @@ import type {
   FacilitiesAnswer,
   FacilityAnswer,
   FacilityTrendsAnswer,
+  TrendsAnswer,
 } from "../../server/parts/portal/browser/answers.ts";
 import { milesText } from "../../server/parts/portal/browser/around.ts";
 import { paysTitle, shareOf } from "../../server/parts/portal/browser/words.ts";
@@ -297,6 +298,61 @@ test("a near hospital is compared if it has a price for the procedure, and links
   await close();
 });
 
+test("the asked procedure is kept for the hospitals nearby, whether or not the hospital has a price for it", async () => {
+  const code = "5072";
+  const all: FacilitiesAnswer["data"] = [];
+  for (const state of ["TX", "CA", "NY", "IL", "FL"])
+    all.push(...(await answerOf<FacilitiesAnswer>(`/facilities?state=${state}&limit=100`)).data);
+  const statuses = new Map<string, string>();
+  for (let i = 0; i < all.length; i += 50) {
+    const ccns = all.slice(i, i + 50).map(({ ccn }) => ccn);
+    const doing = `/facilities?procedure=${code}&status=all&limit=50&ccn=${ccns}`;
+    for (const { ccn, status } of (await answerOf<FacilitiesAnswer>(doing)).data)
+      statuses.set(ccn, status ?? "");
+  }
+  const statusOf = (of: string) => statuses.get(of) ?? "absent";
+  const some = (isSome: (one: (typeof all)[number]) => boolean) =>
+    all.filter((one) => one.zip && isSome(one)).slice(0, 2);
+  const without = some(({ procedures }) => procedures === 0);
+  const others = ["priced", "suppressed", "absent"].flatMap((status) =>
+    some(({ ccn, procedures }) => procedures > 0 && statusOf(ccn) === status),
+  );
+  const seen = new Set<string>();
+  const guarded = await openPage(browser, server.api);
+  const { page } = guarded;
+  page.setDefaultTimeout(patienceMs);
+  for (const { ccn, zip } of [...others, ...without]) {
+    const around = `/facilities?near=${zip}&within=25&sort=distance&procedure=${code}&status=all&limit=100`;
+    const near = (await answerOf<Partial<FacilitiesAnswer>>(around)).data ?? [];
+    await page.goto(`/facilities/${ccn}?procedure=${code}`);
+    const card = page.locator(".near");
+    await page.locator("p.quiet.small", { hasText: "Data version" }).waitFor();
+    for (const row of await card.locator("tbody tr").all()) {
+      const [name, ...prices] = await row
+        .getByRole("link")
+        .evaluateAll((links) => links.map((link) => link.getAttribute("href") ?? ""));
+      const [, , other] = name.split(/[/?]/);
+      assert.equal(name, `/facilities/${other}?procedure=${code}`);
+      if (near.find((one) => one.ccn === other)?.status !== "priced") continue;
+      const compare = `/?procedure=${code}&with=${encodeURIComponent(`${ccn},${other}`)}`;
+      assert.deepEqual(prices, [statusOf(ccn) === "priced" ? compare : name], await row.innerText());
+      seen.add(statusOf(ccn));
+    }
+    for (const link of await card.getByRole("link", { name: "What they charge for" }).all())
+      assert.match((await link.getAttribute("href")) ?? "", new RegExp(`\\?procedure=${code}&`));
+  }
+  assert.ok(seen.size > 1, [...seen].join());
+  // Without an asked procedure and any price, there are only names and miles.
+  const [{ ccn }] = without;
+  await page.goto(`/facilities/${ccn}`);
+  const row = page.locator(".near tbody tr").first();
+  await row.waitFor();
+  assert.match(await row.locator("small").innerText(), /^[^·]*, [A-Z]{2}$/);
+  assert.equal(await page.locator(".near a", { hasText: "What they charge" }).count(), 0);
+  await guarded.close();
+  guarded.assertWellBehaved();
+});
+
 test("a hospital with no other within 25 miles names the nearest, however far", async () => {
   const { data: all } = await answerOf<FacilitiesAnswer>("/facilities?state=MT,WY,ME,AK&limit=100");
   const around = (zip: string, within: number) =>
@@ -339,6 +395,54 @@ test("on a phone, each row of a list around a place has its amounts and the colu
     await page.locator("th[aria-sort]", { hasText: title }).waitFor();
     const words = await page.locator(".facilities tbody tr").nth(1).locator(".word:visible").allInnerTexts();
     assert.deepEqual(words.toSorted(), ["Allowed", "Charge", paysTitle, beside].toSorted());
+  }
+  await close();
+});
+
+test("a new place drops a reversed order and a sort by miles, and keeps any other sort", async () => {
+  const { zip } = await somewhere();
+  const { page, close } = await openPage(browser, server.api, {
+    mayFail: ({ searchParams }) => searchParams.has("near") || searchParams.has("city"),
+  });
+  page.setDefaultTimeout(patienceMs);
+  const list = page.locator(".facilities h2");
+  const place = page.getByRole("combobox", { name: "State, city or ZIP code" });
+  const byField = async () => {
+    await place.fill("texas");
+    await page.getByRole("option", { name: "Texas" }).click();
+  };
+  const byZip = async () => {
+    await place.fill(zip);
+    await page.getByRole("option", { name: `Within 50 miles of ${zip}` }).click();
+  };
+  const byWords = async () => {
+    await field(page, "Procedure", "cataract surgery in Texas");
+    await page.keyboard.press("Enter");
+  };
+  const byChip = () => page.locator(".chips button").first().click();
+  const byMap = () => page.locator('.state[data-state="TX"]').click();
+  for (const [before, move, sort] of [
+    ["near=ZIP&order=desc", byField, null],
+    ["near=ZIP&sort=distance&order=desc", byField, null],
+    ["near=ZIP&sort=distance&order=desc", byZip, null],
+    ["near=ZIP&sort=distance", byChip, null],
+    ["near=ZIP&sort=pays&order=desc", byField, "pays"],
+    ["near=ZIP&order=desc", byWords, null],
+    ["near=ZIP&sort=pays&order=desc", byWords, "pays"],
+    ["state=NY&order=desc", byMap, null],
+    ["state=NY&sort=name&order=desc", byChip, "name"],
+    ["state=NY&sort=charge&order=desc", byZip, "charge"],
+  ] as const) {
+    await page.goto(`/?procedure=5072&${before.replace("ZIP", zip)}`);
+    await page.locator(".facilities tbody tr").first().waitFor();
+    const [, old] = /(?:state|near)=(\w+)/.exec(page.url()) ?? [];
+    await move();
+    await page.waitForURL(
+      ({ searchParams: at }) => ![at.get("state"), at.get("near")].includes(old) || at.get("within") === "50",
+    );
+    const { searchParams } = new URL(page.url());
+    assert.deepEqual([searchParams.get("sort"), searchParams.get("order")], [sort, null], before);
+    await list.filter({ hasNotText: /highest|farthest|backwards|the most to pay/ }).waitFor();
   }
   await close();
 });
@@ -560,8 +664,8 @@ for (const viewport of [wide, narrow])
           heads.map(({ textContent }) => textContent?.replaceAll(/\s+/g, " ").trim() ?? ""),
         );
       assert.equal(heads.length, 4);
-      const [title] = (await page.title()).split(/, \d{4} – /);
-      assert.ok(drawn.includes(`${title}, ${years[0]}–2024`), `place, procedure and years are in ${drawn}`);
+      const [title] = (await page.title()).split(/(?: in | within )|, \d{4} – /);
+      assert.ok(drawn.includes(`${title}, ${years[0]}–2024`), `procedure and years are in ${drawn}`);
       for (const text of [...heads, ...lines]) assert.ok(drawn.includes(text), `${text} is in ${drawn}`);
       await guarded.close();
       guarded.assertWellBehaved();
@@ -601,6 +705,58 @@ for (const viewport of [wide, narrow])
       guarded.assertWellBehaved();
     }
   });
+
+test("the comparison and its file have procedure, place and median, and no title says where a hospital is", async () => {
+  const { ccn, zip } = await somewhere();
+  const code = "5072";
+  const { facility } = await answerOf<FacilityAnswer>(`/facilities/${ccn}`);
+  const { data: trend } = await answerOf<TrendsAnswer>(`/trends?procedure=${code}`);
+  const { data: texan } = await answerOf<TrendsAnswer>(`/trends?procedure=${code}&state=TX`);
+  const guarded = await openPage(browser, server.api);
+  const { page } = guarded;
+  page.setDefaultTimeout(patienceMs);
+  for (const [place, head, medians] of [
+    ["", "Nation's median", trend],
+    // The hospital is in California.
+    ["&state=TX", "Median in Texas", texan],
+    [`&near=${zip}`, `Median within 25 miles of ${zip}`, []],
+  ] as const) {
+    await page.goto(`/?procedure=${code}&with=${ccn}${place}`);
+    const card = page.locator("#compared");
+    await card.locator("tbody tr").nth(8).waitFor();
+    const said = (await card.locator("header").innerText()).replaceAll(/\s+/g, " ");
+    assert.match(said, /^The chosen hospital Skin growth removal or biopsy, 2021–2024$/);
+    for (const year of years.slice(0, -1)) {
+      const row = medians.find((one) => one.data_year === year);
+      for (const [title, amount] of [
+        [`Allowed in ${year}`, row?.median_allowed],
+        [`Charge in ${year}`, row?.median_charge],
+      ] as const) {
+        const cell = card.locator("tbody tr", { hasText: title }).locator("td").last();
+        assert.equal(await cell.innerText(), amount === undefined ? "–" : dollars(amount), title + place);
+      }
+    }
+    const download = page.waitForEvent("download");
+    await card.getByRole("button", { name: "Download" }).click();
+    await card.getByRole("button", { name: "CSV", exact: true }).click();
+    const text = String(await textOf(await download));
+    const [heads, own, median, source] = text.split(/\r?\n/);
+    assert.match(heads, /^\ufeff?hospital,place,You pay with Medicare in 2024,Allowed in 2021,.*,procedure$/);
+    assert.ok(own.includes(`(${ccn})`) && own.includes(`"${facility.city}, ${facility.state}"`), own);
+    assert.ok(median.startsWith(head), median);
+    for (const row of [own, median]) assert.ok(row.endsWith(",Skin growth removal or biopsy"), row);
+    for (const { data_year, median_charge, median_allowed } of medians)
+      if (data_year < 2024)
+        for (const amount of [median_charge, median_allowed])
+          assert.ok(median.includes(`,${amount},`), median);
+    assert.match(source, /Source: .*The chosen hospital\./);
+    const drawn = await savedTexts(page, card);
+    assert.match(drawn, / The chosen hospital Skin growth removal or biopsy, 2021–2024/);
+    assert.equal(drawn.split("Skin growth removal").length, 2, "the procedure is said once");
+  }
+  await guarded.close();
+  guarded.assertWellBehaved();
+});
 
 test("around a ZIP code, a trend is drawn only for compared hospitals, and the nation is named beside them", async () => {
   const { ccns, zip } = await nearlyEqual();

@@ -5,8 +5,8 @@ import { type Ask, Failure, isAbsence, type Known, type Priced, unlessFailed } f
 import { milesText } from "./browser/around.ts";
 import { choiceOf, comparedText, maxPinned, nextShown } from "./browser/choice.ts";
 import { knownOf, type View, viewOf } from "./browser/explore-data.ts";
-import { type ExploreWords, wordsOf } from "./browser/explore-words.ts";
-import { addressText, goneText, hospitalText, hospitalViewOf } from "./browser/hospital-words.ts";
+import { type ExploreWords, type Note, versionNote, wordsOf } from "./browser/explore-words.ts";
+import { addressText, hospitalText, hospitalViewOf } from "./browser/hospital-words.ts";
 import { type Nothing, seeTitle, type Way } from "./browser/nothing.ts";
 import { titleOf } from "./browser/procedures.ts";
 import { unknownTitle } from "./browser/states.ts";
@@ -139,7 +139,7 @@ function writePrices(path: string, asked: URLSearchParams, ask: Ask) {
     controls,
     title: words.title,
     description: [textOf(main), ...ownText, words.note?.text, caveatOf(source)].filter(Boolean).join(" "),
-    sentence: `<h1>${htmlOf(main)}</h1>${noteOf(source)}${path.startsWith("/embed") ? "" : noteHtml(path, parameters, words) + under}`,
+    sentence: `<h1>${htmlOf(main)}</h1>${noteOf(source)}${path.startsWith("/embed") ? "" : noteHtml(path, parameters, words.note) + under}`,
     tables: [
       formOf(path),
       tableOf(
@@ -168,11 +168,11 @@ function linkHtml(path: string, parameters: URLSearchParams, { text, changes, ho
     if (value === null) query.delete(name);
     else query.set(name, value);
   const page = hospital === undefined ? null : hospitalPath(hospital, parameters.get("year"), null);
-  const url = page ?? (changes === null ? "/" : `${path}?${query}`);
+  const url = page ?? (changes === null ? "/" : [path, String(query)].filter(Boolean).join("?"));
   return `<a href="${escapeHtml(url)}">${escapeHtml(text)}</a>`;
 }
 
-function noteHtml(path: string, parameters: URLSearchParams, { note }: ExploreWords): string {
+function noteHtml(path: string, parameters: URLSearchParams, note: Note | null): string {
   if (note === null) return "";
   const { text, link } = note;
   const changes = { year: null, versions: null };
@@ -200,7 +200,7 @@ function writeNothing(
   return {
     title: words.title || title,
     description: [`${title}.`, why, before].filter(Boolean).join(" "),
-    sentence: `<h1>${escapeHtml(title)}.</h1>${noteOf(source)}${noteHtml(path, parameters, words)}${under(`${escapeHtml(why)} ${links.join(" · ")}`)}${before ? under(escapeHtml(before)) : ""}${list.join("")}`,
+    sentence: `<h1>${escapeHtml(title)}.</h1>${noteOf(source)}${noteHtml(path, parameters, words.note)}${under(`${escapeHtml(why)} ${links.join(" · ")}`)}${before ? under(escapeHtml(before)) : ""}${list.join("")}`,
     tables: [formOf(path)],
   };
 }
@@ -215,16 +215,16 @@ function writeHospital(path: string, parameters: URLSearchParams, ask: Ask) {
     return { title: "Nothing was found", description: why, sentence, tables: [], isHospital: true };
   }
   const { facility, data, source } = view.answer;
-  const { own, share, further } = hospitalText(view.answer, procedure);
-  const gone = goneText(view);
+  const { own, share, further } = hospitalText(view.answer, procedure, view.nearDoing);
+  const note = versionNote(view, source.data_version);
   const explore = (code: string) =>
     `/?${new URLSearchParams({ ...(year !== null && { year }), procedure: code, with: facility.ccn })}`;
   return {
     title: facility.facility,
-    description: [`${addressText(view.answer)}.`, gone, own, further, caveatOf(source)]
+    description: [`${addressText(view.answer)}.`, note?.text, own, further, caveatOf(source)]
       .filter(Boolean)
       .join(" "),
-    sentence: `<div><h1>${escapeHtml(facility.facility)}</h1><p class="under quiet">${escapeHtml(addressText(view.answer))}</p>${noteOf(source)}${gone === "" ? "" : `<p class="under">${escapeHtml(gone)}</p>`}<p class="under">${escapeHtml(own)}</p><p class="under small">${escapeHtml(share)}</p><p class="under further">${escapeHtml(further)}</p></div>${yearField(String(source.data_year))}`,
+    sentence: `<div><h1>${escapeHtml(facility.facility)}</h1><p class="under quiet">${escapeHtml(addressText(view.answer))}</p>${noteOf(source)}${noteHtml(path, parameters, note)}<p class="under">${escapeHtml(own)}</p><p class="under small">${escapeHtml(share)}</p><p class="under further">${escapeHtml(further)}</p></div>${yearField(String(source.data_year))}`,
     tables: [
       tableOf(
         `What it charges, ${source.data_year}`,

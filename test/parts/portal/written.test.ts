@@ -20,7 +20,7 @@ import {
 } from "../../../server/parts/portal/browser/answers.ts";
 import { milesText, placesFor } from "../../../server/parts/portal/browser/around.ts";
 import { choiceOf } from "../../../server/parts/portal/browser/choice.ts";
-import { hospitalText } from "../../../server/parts/portal/browser/hospital-words.ts";
+import { hospitalText, hospitalViewOf } from "../../../server/parts/portal/browser/hospital-words.ts";
 import { plainOf, titleOf } from "../../../server/parts/portal/browser/procedures.ts";
 import {
   mainClause,
@@ -222,6 +222,8 @@ const sampleVersions = versionsOf(
 const placedVersions = versionsOf(
   imageWith(syntheticSnapshot({ dataYear: 2024, revision: 1, rows: 20_000, seed: 1 }), readPlaces()),
 );
+const readPlaced = (path: string, query: string): object =>
+  Object(askEndpoint(placedVersions, `${path.slice("/api/v1".length)}?${query}`));
 const writtenAt = (query: string, versions = sampleVersions) =>
   write("/", new URLSearchParams(query), (path, query) =>
     Object(askEndpoint(versions, `${path.slice("/api/v1".length)}?${query}`)),
@@ -371,6 +373,27 @@ test("a place that isn't known is said in its field, and poses as a filter nowhe
     }
 });
 
+test("a link to another place keeps what the list is sorted by, and drops a reversed order", () => {
+  for (const query of [
+    "procedure=5115&near=Springfield",
+    "procedure=5115&near=xyzzy",
+    "procedure=5115&near=Marfa%2C+TX&within=1",
+    "procedure=5115&state=MD",
+    "q=knee+Springfield",
+    "q=Houston",
+    "q=pacemaker+60614",
+  ]) {
+    const { sentence } = writtenAt(`${query}&sort=pays&order=desc`, placedVersions);
+    const links = [...sentence.matchAll(/href="\/\?([^"]*)"/g)].map(
+      ([, link]) => new URLSearchParams(link.replaceAll("&#38;", "&")),
+    );
+    const elsewhere = links.filter((link) => !link.has("within") || link.has("q"));
+    assert.ok(elsewhere.length > 0, sentence);
+    for (const link of elsewhere)
+      assert.deepEqual([link.get("sort"), link.get("order")], ["pays", null], `${link}`);
+  }
+});
+
 test("Maryland is named only where the place is in Maryland", () => {
   for (const [near, isThere] of [
     ["Baltimore, MD", true],
@@ -388,7 +411,7 @@ test("Maryland is named only where the place is in Maryland", () => {
 test("a ZIP code beside a procedure is kept in the links to what the words may mean", () => {
   for (const words of ["27447 60614", "knee replacement 60614", "pacemaker 60614"]) {
     const { sentence } = writtenAt(`q=${words}`, placedVersions);
-    assert.match(sentence, /ha(s|ve) prices near 60614:/, words);
+    assert.match(sentence, /Look for prices near 60614:/, words);
     assert.doesNotMatch(sentence, /Set aside/);
     const links = [...sentence.matchAll(/href="\/\?(procedure=[^"]*)"/g)].map(([, link]) => link);
     assert.ok(links.length > 0 && links.every((link) => link.endsWith("near=60614")), words);
@@ -424,6 +447,49 @@ test("a city beside a procedure without a word between is a place, and a name of
     assert.ok(links.includes("sort=pays&procedure=5115"), "the whole nation");
   }
   assert.match(writtenAt("q=knee zzxqy", placedVersions).sentence, /Nothing matches/);
+});
+
+test("words that may mean a procedure promise no prices, in a place least of all", () => {
+  for (const words of [
+    ...[
+      "knee replacement 99950",
+      "knee Springfield",
+      "hernia 99950",
+      "colonoscopy 99950",
+      "colonoscopy in Texas",
+    ],
+    ...[
+      "knee replacement, right, ASAP",
+      "pacemaker in Alaska",
+      "pacemaker",
+      "mri",
+      "Houston",
+      "texas",
+      "99950",
+    ],
+  ]) {
+    const { sentence, head } = writtenAt(`q=${encodeURIComponent(words)}`, placedVersions);
+    for (const html of [sentence, head])
+      assert.doesNotMatch(html, /ha(s|ve) prices|with prices|See prices/, words);
+    if (sentence.includes('href="/?procedure='))
+      assert.match(sentence, /Look for prices( of other care)?.{0,30}:</);
+  }
+});
+
+test("a single procedure that words don't surely mean is named as probable, several are counted", () => {
+  for (const words of [
+    "knee replacement, right, ASAP",
+    "knee replacement 99950",
+    "ASAP cataract surgery",
+    "heart pacemaker",
+  ]) {
+    const path = `/search?type=procedure&limit=10&q=${encodeURIComponent(words)}`;
+    const { data } = Object(askEndpoint(placedVersions, path));
+    const { sentence } = writtenAt(`q=${encodeURIComponent(words)}`, placedVersions);
+    const said =
+      data.length === 1 ? `probably means: ${titleOf(data[0])}` : `may mean one of ${data.length} procedures`;
+    assert.equal(textIn(sentence, "h1"), escapeHtml(`“${words}” ${said}.`), words);
+  }
 });
 
 test("a place or a hospital where a procedure was asked for is named, and leads there", () => {
@@ -497,6 +563,21 @@ test("a page of an older data version links to the newest; a version that is gon
   );
   for (const year of ["2024", "2024.1"])
     assert.doesNotMatch(writtenAt(`${place}&year=${year}`, versions).sentence, /data version/);
+  // A hospital's page says the same.
+  const facility = "/versions/2023/healthcare/facilities?procedure=5072&limit=1";
+  const [{ ccn }] = Object(askEndpoint(versions, facility)).data;
+  const hospitalAt = (query: string) =>
+    write(`/facilities/${ccn}`, new URLSearchParams(query), (path, query) =>
+      Object(askEndpoint(versions, `${path.slice("/api/v1".length)}?${query}`)),
+    );
+  for (const year of ["2023", "2023.1"])
+    for (const procedure of ["", "procedure=5072"]) {
+      const { sentence, head } = hospitalAt(`year=${year}&${procedure}`);
+      const link = [`/facilities/${ccn}`, procedure].filter(Boolean).join("?");
+      const note = `This is data version 2023.1. <a href="${link}">See the newest, 2024.1</a>`;
+      assert.ok(sentence.includes(note), sentence);
+      assert.match(metaOf(head, "description") ?? "", /This is data version 2023\.1\./);
+    }
   for (const year of ["2019.1", "2023.999", "1999"]) {
     const { sentence, head } = writtenAt(`${place}&year=${year}&versions=2019.1,2024.1`, versions);
     assert.match(textIn(sentence, "h1"), /^In Texas, .* for cataract surgery/);
@@ -541,6 +622,51 @@ test("what the patient pays is one amount on a hospital's page, never an average
       assert.doesNotMatch(said, /on average/);
     }
   }
+});
+
+test("a hospital's page says why the asked procedure has no price, and asks for the prices nearby all the same", () => {
+  const code = "5115";
+  const list = (query: string): FacilitiesAnswer =>
+    Object(askEndpoint(placedVersions, `/healthcare/facilities?limit=100&${query}`));
+  const doing = list(`procedure=${code}&status=all&state=TX`).data;
+  const priced = doing.filter(({ status }) => status === "priced");
+  const suppressed = doing.filter(({ status }) => status === "suppressed");
+  const others = list("state=TX").data.filter(({ ccn }) => doing.every((one) => one.ccn !== ccn));
+  for (const [hospitals, said] of [
+    [priced, /For a knee, hip or shoulder replacement it charges \$/],
+    [
+      suppressed,
+      /It has no price for a knee, hip or shoulder replacement: too few Medicare patients for a price\./,
+    ],
+    [others, /It has no price for a knee, hip or shoulder replacement\./],
+  ] as const) {
+    const some = hospitals.filter(({ procedures, zip }) => procedures > 0 && zip).slice(0, 5);
+    assert.ok(some.length > 0, String(said));
+    for (const { ccn, zip } of some) {
+      const view = hospitalViewOf(ccn, null, code, askPlaced);
+      assert.ok(!(view instanceof Failure) && view.nearby?.code === code, ccn);
+      const nearby = view.nearDoing?.data ?? [];
+      const nearest = list(`procedure=${code}&status=all&near=${zip}&within=25&sort=distance`).data;
+      assert.deepEqual(nearby, nearest.slice(0, nearby.length), ccn);
+      const { sentence } = write(`/facilities/${ccn}`, new URLSearchParams({ procedure: code }), readPlaced);
+      assert.match(sentence.replaceAll("&#39;", "'"), said);
+    }
+  }
+});
+
+test("without an asked procedure, the prices nearby are for the one that the hospital does most", () => {
+  const { data } = Object(
+    askEndpoint(placedVersions, "/healthcare/facilities?limit=100"),
+  ) as FacilitiesAnswer;
+  for (const { ccn, procedures } of data)
+    for (const code of [null, "", "9999"]) {
+      const view = hospitalViewOf(ccn, null, code, askPlaced);
+      assert.ok(!(view instanceof Failure));
+      const most = view.answer.data.toSorted((a, b) => (b.services ?? 0) - (a.services ?? 0)).at(0);
+      assert.equal(most === undefined, procedures === 0);
+      assert.equal(view.nearby?.code, most?.code);
+      assert.equal(view.nearDoing === null, most === undefined);
+    }
 });
 
 test("two years are a sentence for a nation or a state, and nothing around a ZIP code, whose trend is unknown", () => {

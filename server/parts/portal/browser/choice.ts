@@ -48,8 +48,8 @@ export function shownOf(parameters: URLSearchParams): number {
 
 export const nextShown = (shown: number) => Math.min(shown + step, maxShown);
 
-/** Changes of parameters that remove the chosen place, so that the page shows the nation. */
-export const nowhere = { state: null, near: null, within: null, city: null };
+/** Changes of parameters that remove the chosen place and its list's order, so that the page shows the nation. */
+export const nowhere = { state: null, near: null, within: null, city: null, order: null };
 
 export interface Choice {
   procedure: string | null;

@@ -28,7 +28,7 @@ import { Chooser } from "./chooser.ts";
 import { knownOf, type View } from "./explore-data.ts";
 import { YearField, yearsOf } from "./form.ts";
 import { choose, pin } from "./location.ts";
-import { doubtOf, nothingMatches, surelyMeant } from "./nothing.ts";
+import { doubtOf, meaningText, nothingMatches, surelyMeant } from "./nothing.ts";
 import { bodyParts, codesBy, includedIn, plainOf, titleOf } from "./procedures.ts";
 import { stateOf, unknownTitle } from "./states.ts";
 import { placeTitle } from "./words.ts";
@@ -118,17 +118,21 @@ async function findProcedure({ state, year }: Choice, text: string): Promise<Opt
     ...others.flatMap((one) => (one.type === "procedure" ? [optionOf(one, one.matched)] : [])),
   ];
   const said = doubtOf(found);
-  const unsure = `“${printable(text)}” may mean ${options.length === 1 ? "one procedure" : "several procedures"}.`;
-  const doubt = said || (options.length === 0 ? nothingMatches(text) : meant === null ? unsure : "");
   // Suggestions are ordered by relevance, so they aren't grouped by part of the body.
-  const unique = new Map(options.reverse().map((option) => [option.id, option]));
-  const suggested = [...unique.values()].reverse().map((option) => ({
+  const unique = [...new Map(options.reverse().map((option) => [option.id, option])).values()].reverse();
+  const titles = unique.map(({ title }) => title);
+  const unsure = `${meaningText(text, titles, "several procedures")}.`;
+  const doubt = said || (unique.length === 0 ? nothingMatches(text) : meant === null ? unsure : "");
+  const suggested = unique.map((option) => ({
     ...option,
     group: undefined,
     // With a doubt, an amount would look like the answer.
     figure: said === "" ? option.figure : undefined,
     // Enter and a link with these words lead to the same.
-    more: option.id === meant ? { procedure: null, q: text } : procedureChanges(option.id, place),
+    more:
+      option.id === meant
+        ? { procedure: null, q: text, ...(place && nowhere) }
+        : procedureChanges(option.id, place),
   }));
   return { doubt, options: d3.sort(suggested, ({ id }) => Number(id !== meant)) };
 }

@@ -1,5 +1,5 @@
 import { money, printable } from "../../../shared/browser/format.ts";
-import { unlessFailed } from "./answers.ts";
+import { type Dataset, unlessFailed } from "./answers.ts";
 import { mostCompared, nowhere } from "./choice.ts";
 import { knownOf, type View } from "./explore-data.ts";
 import { alsoMeant, type Nothing, nothingText, otherText, searchText, type Way, wayOn } from "./nothing.ts";
@@ -9,7 +9,6 @@ import {
   isPriced,
   mainClause,
   noHospital,
-  notInData,
   ownClause,
   pricesTitle,
   type Word,
@@ -39,23 +38,40 @@ export interface ExploreWords {
   /** Null if a price was found. */
   nothing: Nothing | null;
   /** Says that hospitals to compare are left out, or that the data version is older or gone; null if neither. */
-  note: { text: string; link: string | null } | null;
+  note: Note | null;
 }
 
-export const wordsOf = (view: View): ExploreWords => ({ ...pricesOf(view), note: noteOf(view) });
+/** The link leads to the newest data version; null if that is shown. */
+export interface Note {
+  text: string;
+  link: string | null;
+}
 
-function noteOf(view: View): ExploreWords["note"] {
-  const shown = knownOf(view)?.source.data_version;
-  if (shown === undefined) return null;
+export function wordsOf(view: View): ExploreWords {
   const { leftOut } = view.choice;
-  const newest = view.datasets.find(({ status }) => status === "current")?.data_version;
+  const before = leftOut.length > 0 && `${mostCompared}. Left out: ${leftOut.map(printable).join(", ")}.`;
+  return { ...pricesOf(view), note: versionNote(view, knownOf(view)?.source.data_version, before || "") };
+}
+
+/**
+ * Says that the data version shown isn't the newest, or isn't the one in the address.
+ * @param shown the data version; undefined if nothing is shown
+ * @param before what is said before; empty for nothing
+ */
+export function versionNote(
+  { gone, datasets }: { gone: string | null; datasets: readonly Dataset[] },
+  shown: string | undefined,
+  before = "",
+): Note | null {
+  if (shown === undefined) return null;
+  const newest = datasets.find(({ status }) => status === "current")?.data_version;
   const isOlder = newest !== undefined && newest !== shown;
   const texts = [
-    leftOut.length > 0 && `${mostCompared}. Left out: ${leftOut.map(printable).join(", ")}.`,
-    view.gone !== null && notInData(view.gone),
+    before,
+    gone !== null && `“${printable(gone)}” isn't in the data (any more).`,
     isOlder
       ? `This is data version ${shown}.`
-      : view.gone !== null && `This is the newest data version, ${shown}.`,
+      : gone !== null && `This is the newest data version, ${shown}.`,
   ].filter(Boolean);
   if (texts.length === 0) return null;
   return { text: texts.join(" "), link: isOlder ? `See the newest, ${newest}` : null };

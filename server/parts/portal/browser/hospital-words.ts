@@ -3,6 +3,7 @@ import {
   type Ask,
   type Dataset,
   type DatasetsAnswer,
+  type Entry,
   type FacilitiesAnswer,
   type FacilityAnswer,
   type FacilityRow,
@@ -16,7 +17,7 @@ import {
 import { farthest } from "./choice.ts";
 import { nameOf, plainOf } from "./procedures.ts";
 import { stateInSentence } from "./states.ts";
-import { notInData, standingText, whatIsPaid, whatYouPay } from "./words.ts";
+import { standingText, whatIsPaid, whatYouPay } from "./words.ts";
 
 /** Makes the view of a hospital's page from the API's answers, and puts it into words. The server does the same. */
 
@@ -31,11 +32,13 @@ export interface HospitalView {
   code: string | null;
   /** The chosen procedure, or else the one that the hospital does most; undefined for a hospital without prices. */
   procedure: FacilityRow | undefined;
+  /** The procedure whose prices nearby are shown: the chosen one, also without an own price, or else `procedure`. */
+  nearby: { code: string; name: string } | undefined;
   own: FacilityTrendsAnswer | null;
   trends: TrendsAnswer | null;
   /** The hospitals within `nearMiles`; if there is no other, the nearest other hospital, however far. */
   near: FacilitiesAnswer | null;
-  /** The nearest hospitals that do the procedure, with a price or too few Medicare patients. */
+  /** The nearest hospitals that do the procedure `nearby`, with a price or without. */
   nearDoing: FacilitiesAnswer | null;
   datasets: Dataset[];
 }
@@ -59,11 +62,14 @@ export function hospitalViewOf(
     return newest instanceof Failure ? answer : { ...newest, gone: year };
   }
   const most = answer.data.toSorted((a, b) => (b.services ?? 0) - (a.services ?? 0)).at(0);
-  const procedure = answer.data.find((row) => row.code === code) ?? most;
+  const chosen = answer.data.find((row) => row.code === code);
+  const procedure = chosen ?? most;
+  const plain = code === null ? undefined : plainOf(code);
+  const nearby = chosen ?? (code !== null && plain ? { code, name: plain.name } : most);
   const zip = answer.facility.zip ?? null;
   const nearPaths = (within: number, limit: number) => {
     const around = { near: zip, within, sort: "distance", limit };
-    const doing = procedure ? [{ ...around, procedure: procedure.code, status: "all" }] : [];
+    const doing = nearby ? [{ ...around, procedure: nearby.code, status: "all" }] : [];
     return zip === null ? [] : [around, ...doing].map((of) => pathOf("/healthcare/facilities", of, year));
   };
   const trendPaths = procedure
@@ -78,24 +84,35 @@ export function hospitalViewOf(
   const [own = null] = ask<FacilityTrendsAnswer[]>(...trendPaths.slice(0, 1));
   const [trends = null] = ask<TrendsAnswer[]>(...trendPaths.slice(1));
   return {
-    ...{ gone: null, answer, code, procedure, datasets },
+    ...{ gone: null, answer, code, procedure, nearby, datasets },
     ...{ own: unlessFailed(own), trends: unlessFailed(trends), near: unlessFailed(near) },
     nearDoing: unlessFailed(nearDoing),
   };
 }
 
+/** Why a hospital that does a procedure has no price for it; empty for any other hospital. */
+export const whyUnpriced = (one: Pick<Entry, "status"> | undefined): string =>
+  one?.status === "suppressed"
+    ? "too few Medicare patients for a price"
+    : one?.status === "incomplete"
+      ? "not all amounts are known"
+      : "";
+
 /**
  * @param code code of the chosen procedure; null if none is chosen
+ * @param doing the hospitals that do the chosen procedure, as far as they are known
  * @returns what is said about the chosen procedure or about a lack of prices, what "you pay" means, and what is said
  * about all procedures; each may be empty
  */
 export function hospitalText(
   { data, facility, source }: FacilityAnswer,
   code: string | null,
+  doing: FacilitiesAnswer | null = null,
 ): Record<"own" | "share" | "further", string> {
   if (data.length === 0) return { own: withoutAnyPrice, share: "", further: "" };
   const chosen = data.find((row) => row.code === code);
   const plain = code === null ? undefined : plainOf(code);
+  const why = whyUnpriced(doing?.data.find(({ ccn }) => ccn === facility.ccn));
   const compared = data.filter(({ national }) => national.facilities > 1);
   const above = compared.filter((row) => row.submitted_charge > row.national.median_charge).length;
   const inState = data.filter((row) => row.within_state.facilities > 1);
@@ -115,7 +132,7 @@ export function hospitalText(
   const own = chosen
     ? `For ${nameOf(chosen)} it charges ${money(chosen.submitted_charge)}: ${standingText(chosen.national, " in the nation")}. Medicare allows this hospital ${money(chosen.medicare_allowed)}.`
     : plain
-      ? `It has no price for ${plain.name}: it doesn't do it, or for too few Medicare patients.`
+      ? `It has no price for ${plain.name}${why && `: ${why}`}.`
       : "";
   const ratio = medianOf(data.map((row) => row.submitted_charge / row.medicare_allowed));
   const subject = data.length === 1 ? "It" : "Typically it";
@@ -132,10 +149,6 @@ function medianOf(numbers: number[]): number {
   const half = (sorted.length - 1) / 2;
   return (sorted[Math.floor(half)] + sorted[Math.ceil(half)]) / 2;
 }
-
-/** Says that the year in the address isn't shown; empty if it is. */
-export const goneText = ({ gone, answer }: HospitalView): string =>
-  gone === null ? "" : `${notInData(gone)} This is the newest data version, ${answer.source.data_version}.`;
 
 export const addressText = ({ facility }: FacilityAnswer): string =>
   `${[facility.street, facility.city, `${facility.state} ${facility.zip ?? ""}`.trim()].filter(Boolean).join(", ")} · CCN ${facility.ccn}`;

@@ -2,7 +2,9 @@ import { useEffect, useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
 import type { Failure } from "./answers.ts";
 import { asFailure, keepKey, ownKey, settings } from "./api.ts";
+import type { Note } from "./explore-words.ts";
 import { PasteKey } from "./key.ts";
+import { withParameters } from "./location.ts";
 import { warningOf } from "./words.ts";
 
 /** Loads the answers of a view, and shows failures. The previous view stays until all answers are there. */
@@ -110,4 +112,11 @@ export function WarningBand({ caveat }: { caveat: string | undefined }) {
     warning &&
     html`<div class="band sample" role="note"><b>${warning.title}</b> ${warning.text} <span class="further">${warning.further}</span></div>`
   );
+}
+
+/** Says which data version is shown if it isn't the newest or the asked one, and links to the newest. */
+export function VersionNote({ note }: { note: Note | null }) {
+  const newest =
+    note?.link && html`<a href=${withParameters({ year: null, versions: null })}>${note.link}</a>`;
+  return note && html`<p class="under">${note.text} ${newest}</p>`;
 }

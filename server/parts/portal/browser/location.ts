@@ -55,10 +55,15 @@ export function settle(changes: Record<string, string | null>): void {
   dispatchEvent(new Event(changed));
 }
 
-/** Changes the choice. A new year drops `versions`, and another list is short at first. */
+/** Changes the choice. A new year drops `versions`, a new place a sort by miles, and another list is short at first. */
 export function choose(changes: Record<string, string | null>): void {
   const isSameList = "with" in changes || "sort" in changes;
-  const dropped = { ...("year" in changes && { versions: null }), ...(!isSameList && { shown: null }) };
+  const isByMiles = new URLSearchParams(location.search).get("sort") === "distance";
+  const dropped = {
+    ...("year" in changes && { versions: null }),
+    ...("near" in changes && isByMiles && { sort: null }),
+    ...(!isSameList && { shown: null }),
+  };
   go(withParameters({ ...dropped, ...changes }));
 }
 

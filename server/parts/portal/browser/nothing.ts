@@ -87,7 +87,7 @@ export function otherText(words: string, { places, hospitals }: OtherMeaning): N
   const said = `“${printable(words)}”`;
   const here = { q: null, procedure: null, ...nowhere };
   const ways = places.map((place) => ({
-    text: `See prices ${"near" in place ? `near ${place.near}` : `in ${stateInSentence(place.state)}`}, and choose a procedure there`,
+    text: `Look for prices ${"near" in place ? `near ${place.near}` : `in ${stateInSentence(place.state)}`}, and choose a procedure there`,
     changes: { ...here, ...place },
   }));
   const matches = hospitals.map(({ ccn, facility, city, state }) => ({
@@ -145,6 +145,13 @@ function matchesOf(search: SearchAnswer | Failure) {
 export const alsoMeant = (search: SearchAnswer | Failure): Way[] =>
   matchesOf(search).slice(1, 1 + mostOthers);
 
+/**
+ * Says what words mean that don't surely mean one procedure.
+ * @param titles the matches' titles @param several what more than one match is called
+ */
+export const meaningText = (words: string, titles: readonly string[], several: string) =>
+  `“${printable(words)}” ${titles.length === 1 ? `probably means: ${titles[0]}` : `may mean ${several}`}`;
+
 /** Answers words that don't surely mean one procedure. What this data can't have comes first. */
 export function searchText(words: string, search: SearchAnswer | Failure): Nothing {
   const absent = absentIn(search);
@@ -159,17 +166,19 @@ export function searchText(words: string, search: SearchAnswer | Failure): Nothi
         : ` ${/^\d/.test(place.near) ? "near" : "in"} ${place.near}`;
   const ignored =
     search instanceof Failure || search.query.ignored.length === 0 ? "" : asideText(search.query.ignored);
-  const offer =
-    matches.length === 0
-      ? ""
-      : `${first ? "Other care with prices" : matches.length === 1 ? "This has prices" : "These have prices"}${where}:`;
+  // Whether the place has prices isn't known here, so the words promise none.
+  const offer = matches.length === 0 ? "" : `Look for prices${first ? " of other care" : ""}${where}:`;
   const reasons = [...new Set(absent.map(({ reason }) => reason))].join(" ");
   return {
     title: first
       ? `${absent.map(({ name }) => name).join(", ")}: not in this data`
       : matches.length === 0
         ? `Nothing matches “${printable(words)}”`
-        : `“${printable(words)}” may mean ${matches.length === 1 ? "one procedure" : `one of ${matches.length} procedures`}`,
+        : meaningText(
+            words,
+            matches.map(({ text }) => text),
+            `one of ${matches.length} procedures`,
+          ),
     why: first ? reasons : matches.length === 0 ? noMatchText(words) : "",
     ...(first && { see: first.see }),
     before: [ignored, offer].filter(Boolean).join(" "),

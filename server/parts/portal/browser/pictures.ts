@@ -112,10 +112,11 @@ export function Compared({ view }: { view: View }) {
     row.data_year !== data_year && years.includes(row.data_year);
   const others = [...ownRows.filter(isShown), ...placeRows.filter(isShown)];
   const versions = new Set([data_version, ...others.map((row) => row.data_version)]);
-  const about = pricesTitle(scope.procedure, choice, yearsText(years));
+  // The hospitals may be elsewhere, so only the median's head names the place.
+  const about = `${titleOf(scope.procedure)}, ${yearsText(years)}`;
   const rows = lines.map(({ title, kind, of, median, write }) => {
-    const text = (amount: Amount, none: string) => (typeof amount === "number" ? write(amount) : none);
-    return { name: title, kind, texts: pinned.map((one) => text(of(one), "–")), median: text(median, "") };
+    const text = (amount: Amount) => (typeof amount === "number" ? write(amount) : "–");
+    return { name: title, kind, texts: pinned.map((one) => text(of(one))), median: text(median) };
   });
   const heads = pinned.map(({ letter, ccn, entry }) => ({
     ...{ letter, ccn, name: entry?.facility ?? ccn },
@@ -132,10 +133,18 @@ export function Compared({ view }: { view: View }) {
     title=${pinned.length === 1 ? "The chosen hospital" : "Side by side"}
     about=${about}
     name=${nameOf(view, "compared", data_version)}
-    figures=${figuresOf<Pinned>(
-      pinned,
-      ["hospital", pinnedName],
-      ...lines.map(({ title, of, write }): FigureColumn<Pinned> => [title, (one) => of(one) ?? null, write]),
+    figures=${figuresOf<Pinned | null>(
+      [...pinned, null],
+      ["hospital", (one) => (one ? pinnedName(one) : median)],
+      ["place", (one) => (one?.entry ? `${one.entry.city}, ${one.entry.state}` : null)],
+      ...lines.map(
+        (line): FigureColumn<Pinned | null> => [
+          line.title,
+          (one) => (one ? line.of(one) : line.median) ?? null,
+          line.write,
+        ],
+      ),
+      ["procedure", () => titleOf(scope.procedure)],
     )}
     isTable=${true}
     sentence=${about}
@@ -158,7 +167,7 @@ export function Compared({ view }: { view: View }) {
       <tbody role="rowgroup">${rows.map(
         ({ name, kind, texts, median }) => html`<tr role="row"><th role="rowheader" scope="row">${name}</th>
           ${texts.map((text, i) => html`<td role="cell" class=${`number ${kind}`} data-name=${heads[i].letter}>${text}</td>`)}
-          <td role="cell" class="number quiet" data-name=${median && "median"}>${median}</td></tr>`,
+          <td role="cell" class="number quiet" data-name="median">${median}</td></tr>`,
       )}</tbody>
     </table>
   <//>`;

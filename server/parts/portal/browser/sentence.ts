@@ -7,7 +7,7 @@ import { nowhere, radiusesInMiles } from "./choice.ts";
 import { Command, curlOf } from "./curl.ts";
 import { knownOf, type View } from "./explore-data.ts";
 import type { ExploreWords } from "./explore-words.ts";
-import { WarningBand } from "./load.ts";
+import { VersionNote, WarningBand } from "./load.ts";
 import { choose, inYear, pin, withParameters } from "./location.ts";
 import { seeTitle } from "./nothing.ts";
 import { Chip } from "./picture.ts";
@@ -19,9 +19,7 @@ export function Sentence({ words, view }: { words: ExploreWords; view: View }) {
   const { note } = words;
   /** The caveat of the numbers shown or, without numbers, of the newest data. */
   const caveat = knownOf(view)?.source.caveat ?? view.datasets[0]?.caveat;
-  const newest =
-    note?.link && html`<a href=${withParameters({ year: null, versions: null })}>${note.link}</a>`;
-  const band = html`<${WarningBand} caveat=${caveat} />${note && html`<p class="under">${note.text} ${newest}</p>`}`;
+  const band = html`<${WarningBand} caveat=${caveat} /><${VersionNote} note=${note} />`;
   return html`<${Prices} words=${words} code=${view.code} band=${band} />`;
 }
 

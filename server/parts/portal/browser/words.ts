@@ -228,8 +228,6 @@ export function ownClause(
   return words` charges ${charge(own.submitted_charge)}${place}. Medicare allows this hospital ${allowed(own.medicare_allowed)}.`;
 }
 
-export const notInData = (year: string) => `“${printable(year)}” isn't in the data (any more).`;
-
 export const withoutPrice =
   " has no price for this procedure: it doesn't do it, or for too few Medicare patients.";
 

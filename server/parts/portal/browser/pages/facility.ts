@@ -6,18 +6,19 @@ import { viewNow, viewOnce } from "../api.ts";
 import { milesText } from "../around.ts";
 import { Card, sourceOf, trendFigures } from "../card.ts";
 import { shownOf } from "../choice.ts";
+import { versionNote } from "../explore-words.ts";
 import { YearField } from "../form.ts";
 import {
   addressText,
-  goneText,
   type HospitalView,
   hospitalText,
   hospitalViewOf,
   nearMiles,
   nearShown,
+  whyUnpriced,
 } from "../hospital-words.ts";
 import type { Sorted } from "../list.ts";
-import { ErrorBand, useLoaded, WarningBand } from "../load.ts";
+import { ErrorBand, useLoaded, VersionNote, WarningBand } from "../load.ts";
 import { go, inYear, withParameters } from "../location.ts";
 import { start } from "../main.ts";
 import { Key } from "../picture.ts";
@@ -63,16 +64,15 @@ interface ShownProps {
 }
 
 function Shown({ view, sorted, shown }: ShownProps) {
-  const { answer, code, near, datasets } = view;
+  const { answer, code, near, nearDoing, datasets } = view;
   const { facility, data, source } = answer;
-  const { own, share, further } = hospitalText(answer, code);
-  const gone = goneText(view);
+  const { own, share, further } = hospitalText(answer, code, nearDoing);
   return html`<div class="sentence heading">
       <div>
         <h1>${facility.facility}</h1>
         <p class="under quiet">${addressText(answer)}</p>
         <${WarningBand} caveat=${source.caveat} />
-        ${gone && html`<p class="under">${gone}</p>`}
+        <${VersionNote} note=${versionNote(view, source.data_version)} />
         <p class="under">${own}</p>
         <p class="under small">${share}</p>
         <p class="under further">${further}</p>
@@ -106,8 +106,10 @@ function Years({ view }: { view: HospitalView }) {
 }
 
 function Near({ near, view }: { near: FacilitiesAnswer; view: HospitalView }) {
-  const { facility } = view.answer;
-  const { procedure, nearDoing } = view;
+  const { facility, data } = view.answer;
+  const { nearby, nearDoing } = view;
+  const hasPrice = data.some(({ code }) => code === nearby?.code);
+  const pageOf = (ccn: string) => inYear(`/facilities/${ccn}`, { procedure: nearby?.code ?? null });
   const others = near.data.filter(({ ccn }) => ccn !== facility.ccn).slice(0, nearShown);
   const [{ distance: miles = 0 }] = others;
   const within = Math.max(nearMiles, Math.ceil(miles));
@@ -116,28 +118,31 @@ function Near({ near, view }: { near: FacilitiesAnswer; view: HospitalView }) {
     within > nearMiles
       ? `No other within ${nearMiles} miles. The nearest:`
       : `${others.length < count ? `The nearest ${others.length} of ` : ""}${whole(count)} within ${nearMiles} miles`;
-  /** A link that compares the two hospitals, or why there is no price to compare. */
-  const compareWith = (ccn: string, name: string) => {
+  /** A link that compares the two hospitals or shows the other's price, or why there is no price. */
+  const priceAt = (ccn: string, name: string) => {
+    if (!nearby) return null;
     const doing = nearDoing?.data.find((one) => one.ccn === ccn);
-    if (!procedure || !doing) return "no price for the same procedure";
-    if (!isPriced(doing)) return "too few Medicare patients for a price";
-    const both = inYear("/", { procedure: procedure.code, with: `${facility.ccn},${ccn}` });
-    return html`<a href=${both} aria-label=${`Compare with ${name}`}>compare</a>`;
+    if (!doing) return " · no price for the same procedure";
+    if (!isPriced(doing)) return ` · ${whyUnpriced(doing)}`;
+    if (!hasPrice)
+      return html` · <a href=${pageOf(ccn)} aria-label=${`See its price: ${name}`}>see its price</a>`;
+    const both = inYear("/", { procedure: nearby.code, with: `${facility.ccn},${ccn}` });
+    return html` · <a href=${both} aria-label=${`Compare with ${name}`}>compare</a>`;
   };
   return html`<section class="card near" aria-labelledby="near">
     <header><h2 id="near">Hospitals nearby</h2><p class="about quiet">${about}</p></header>
     <table><thead><tr><th scope="col">Hospital</th><th scope="col" class="number">Miles</th></tr></thead>
       <tbody>${others.map(
         ({ ccn, facility: name, city, state, zip, distance }) => html`<tr>
-          <td><a href=${inYear(`/facilities/${ccn}`)}>${name}</a>${" "}
-            <small class="quiet">${city}, ${state} · ${compareWith(ccn, name)}</small></td>
+          <td><a href=${pageOf(ccn)}>${name}</a>${" "}
+            <small class="quiet">${city}, ${state}${priceAt(ccn, name)}</small></td>
           <td class="number">${milesText(distance, zip === facility.zip)}</td>
         </tr>`,
       )}</tbody></table>
     ${
       facility.zip &&
-      procedure &&
-      html`<p class="about"><a href=${inYear("/", { procedure: procedure.code, near: facility.zip, within: String(within) })}>What they charge for ${nameOf(procedure)}</a></p>`
+      nearby &&
+      html`<p class="about"><a href=${inYear("/", { procedure: nearby.code, near: facility.zip, within: String(within) })}>What they charge for ${nameOf(nearby)}</a></p>`
     }
   </section>`;
 }
