@@ -93,7 +93,9 @@ export function otherText(words: string, { places, hospitals }: OtherMeaning): N
   const matches = hospitals.map(({ ccn, facility, city, state }) => ({
     ...{ text: facility, detail: `${city}, ${state}`, changes: null, hospital: ccn },
   }));
-  if (places.length > 0) return { title: `${said} is a place`, why: "A procedure is needed, too.", ways };
+  const asCode = /^\d{5}$/.test(words) ? "No procedure here is known to have this number. " : "";
+  if (places.length > 0)
+    return { title: `${said} is a place`, why: `${asCode}A procedure is needed, too.`, ways };
   const isOne = hospitals.length === 1;
   return {
     title: isOne ? `${said} is a hospital` : `${said} names hospitals, and no procedure`,

@@ -52,7 +52,7 @@ function Page({ url }: { url: URL }) {
     </div>`;
   const shown = isOld ? title : undefined;
   return html`<div class=${`explore ${isLate || isOld ? "late" : ""}`} aria-busy=${isLate}>
-    <${Controls} choice=${choice} view=${view} />
+    <${Controls} choice=${isShown && view ? view.choice : choice} view=${view} />
     <${ErrorBand} of=${loaded} shown=${shown} />
     ${shown && !failure && html`<p class="quiet" role="status">Still showing ${shown}…</p>`}
     ${view ? html`<${Shown} view=${view} />` : html`<${Blank} failure=${failure} />`}
