@@ -527,7 +527,7 @@ test("words with Enter show what the data can't have before any price, or the pr
     ["colonoscopy", /^Colonoscopy .*: not in this data\.$/],
     ["mri", /^MRI: not in this data\.$/],
     ["qqqq", /^Nothing matches “qqqq”\.$/],
-    ["zzxqy breast biopsy", /^“zzxqy breast biopsy” may mean/],
+    ["zzxqy breast biopsy", /^“zzxqy breast biopsy” probably means: Skin growth removal or biopsy\.$/],
   ] as const) {
     await procedure.fill(words);
     await page.keyboard.press("Enter");
