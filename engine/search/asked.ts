@@ -41,7 +41,9 @@ export function read(image: Image, kind: DocumentKind, text: string): Asked {
   const plain = (words: readonly string[]) => (isSpanish ? withoutSmallWords(kind, words) : words);
   if (kind === "facility")
     return { text, words: saintsMeant(withoutSelf(plain(english))), place: null, ignored: [] };
-  const { rest, place, aside } = placeIn(image, english, capitalsIn(undiagnosed));
+  // The article isn't Los Angeles.
+  const asked = isSpanish ? english.filter((word, i) => word !== "la" || i + 1 === english.length) : english;
+  const { rest, place, aside } = placeIn(image, asked, capitalsIn(undiagnosed));
   const words = withLevels(withoutSelf(plain(rest)));
   const isUnknownCode = (word: string) =>
     isHcpcsCode(word) && groupOfCode(image, word.toUpperCase()) === undefined;
@@ -60,10 +62,12 @@ export function read(image: Image, kind: DocumentKind, text: string): Asked {
   };
 }
 
-/** The words of two letters in capitals, in small letters; none if the whole text is in capitals. */
+/** The words of two letters in capitals, in small letters; none if longer words are in capitals only, too. */
 function capitalsIn(text: string): ReadonlySet<string> {
-  const found = /\p{Ll}/u.test(text) ? text.match(/(?<!\p{L})[A-Z]{2}(?!\p{L})/gu) : null;
-  return new Set(found?.map((word) => word.toLowerCase()));
+  const word = /(?<![\p{L}\d])[A-Z]{2}(?![\p{L}\d])/gu;
+  const others = text.replace(word, "");
+  const found = /\p{Ll}/u.test(others) || !/\p{L}/u.test(others) ? text.match(word) : null;
+  return new Set(found?.map((code) => code.toLowerCase()));
 }
 
 /** In "near me", the "me" isn't Maine. */

@@ -55,6 +55,8 @@ export function placeIn(
       const span = words.slice(start, end === 0 ? length : end);
       const rest = without(start, start + span.length);
       const isLast = end === words.length;
+      if (span.length === 1 && span[0].length === 2 && beforeAbbreviation.test(words[start - 1] ?? ""))
+        continue;
       const place = isCodeMeant(span, rest, isLast, capitals)
         ? { state: span[0].toUpperCase() }
         : placeNamed(image, span, false, rest);
@@ -68,8 +70,10 @@ export function placeIn(
 const wordLikeCodes = /^(al|co|ct|de|hi|id|in|la|ma|md|me|mo|mt|oh|ok|or|pa|pr|vi|as|ms|ne|sc)$/;
 /** Codes that are words in small letters, even at the end of a text. */
 const wordsAtEnd = /^(de|hi|id|in|me|ms|ok|or|pr|sc)$/;
-/** Codes that are something else even in capitals: a CT scan, Los Angeles. */
-const neverCodes = /^(as|ct|la|vi)$/;
+/** Codes that are something else even in capitals: Los Angeles. */
+const neverCodes = /^(as|la|vi)$/;
+/** Words before letters that are no state: stent after MI, pump for MS, cleared by MD. */
+const beforeAbbreviation = /^(for|after|with|by|under|acute|of|post|prior|history)$/;
 
 /** Whether a state's code at the end of a text, or in capitals at its end or start, is meant: `knee replacement TX`. */
 function isCodeMeant(
@@ -80,10 +84,14 @@ function isCodeMeant(
 ): boolean {
   if (more.length > 0 || code?.length !== 2 || neverCodes.test(code) || stateOf(code) === undefined)
     return false;
-  if (!capitals.has(code) && (!isLast || wordsAtEnd.test(code))) return false;
-  if (termsIn([...others, code]).held?.words.includes(code)) return false;
-  // Beside a part of the body alone, the letters are medical: colon CA, knee TX.
-  return !others.every((word) => bodyParts.has(word) || saysNothing(word));
+  const isInCapitals = capitals.has(code);
+  if (!isInCapitals && (!isLast || wordsAtEnd.test(code))) return false;
+  const held = termsIn([...others, code]).held;
+  if (held?.words.includes(code)) return false;
+  // Beside a part of the body alone, letters are medical: CT of the knee, colon CA, knee tx.
+  const isOfBody = others.every((word) => bodyParts.has(word));
+  if (code === "ct") return isLast && isInCapitals && held !== undefined && !isOfBody;
+  return !(isOfBody && (code === "ca" || (code === "tx" && !isInCapitals)));
 }
 
 /** A city's name that may mean several cities, or no city. */
@@ -130,32 +138,30 @@ function placeNamed(
     const known = cityNamed(image, words);
     // A city without hospitals is also a city, if its words say nothing else.
     if (known !== undefined) return { near: known.near };
-    const isThere = () => namesakes(image, city).some(({ state }) => state === there);
-    if (
-      city.every((word) => !isKnown(word) && !/\d/.test(word)) ||
-      (isThere() && isBeside(image, city, others))
-    )
+    if (namesakes(image, city).some(({ state }) => state === there) && !isInProcedure(city, others))
       return { near: `${city.map(capitalized).join(" ")}, ${there}` };
     return null;
   }
   const city = cityNamed(image, words);
   if (city === undefined) return null;
-  if (!isIntroduced && words.every(isKnown) && !(isLarge(image, words) && isBeside(image, words, others)))
-    return null;
+  const isMeant = () => isLarge(image, words) && isProcedure(image, others) && !isInProcedure(words, others);
+  if (!isIntroduced && words.every(isKnown) && !isMeant()) return null;
   const isUnclear = !city.isOne || (words.length === 1 && wordLikeCities.has(first));
   return isUnclear && !isIntroduced ? unclear : { near: city.near };
 }
 
-/** Whether a city's name is no part of a procedure's beside other words: not the Boston of a Boston KPro. */
-function isBeside(image: Image, city: readonly string[], others: readonly string[]): boolean {
-  const procedure = (words: readonly string[]) =>
-    termsIn(words).held?.text ?? words.find((word) => groupOfCode(image, word.toUpperCase()) !== undefined);
-  const held = others.includes(maker) ? undefined : procedure(others);
-  return held !== undefined && procedure([...city, ...others]) === held;
+/** Whether a procedure is meant whose name has the whole name of a city: the Boston of a Boston KPro. */
+function isInProcedure(city: readonly string[], others: readonly string[]): boolean {
+  const held = termsIn([...city, ...others]).held?.words;
+  return others.includes(maker) || city.every((word) => held?.includes(procedureMeaning(word)));
 }
 
 /** Boston Scientific makes devices, and is no city. */
 const maker = "scientific";
+
+const isProcedure = (image: Image, words: readonly string[]) =>
+  termsIn(words).held !== undefined ||
+  words.some((word) => groupOfCode(image, word.toUpperCase()) !== undefined);
 
 const isLarge = (image: Image, words: readonly string[]) =>
   namesakes(image, words).some(({ zips }) => zips >= zipsOfLarge);

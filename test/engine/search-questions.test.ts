@@ -221,6 +221,17 @@ describe("a place beside a procedure, without a word such as in", () => {
       for (const procedure of ["knee replacement", "hip arthroplasty", "cataract surgery,", "pacemaker"])
         for (const query of [`${procedure} ${state}`, `${state} ${procedure}`])
           assert.deepEqual(details(query).place, { state }, query);
+    for (const query of [
+      "27447 IN",
+      "TX 27447",
+      "27447 de",
+      "hip TX",
+      "gallbladder surgery TX",
+      "knee replacement CT",
+    ]) {
+      const state = query === "27447 de" ? null : query.replace(/^27447 | 27447$|^.* (?=..$)/g, "");
+      assert.deepEqual(details(query).place, state && { state }, query);
+    }
     for (const state of ["ca", "il", "ma", "mo", "oh", "pa", "tx"]) {
       const query = `knee replacement ${state}`;
       assert.deepEqual(details(query).place, { state: state.toUpperCase() }, query);
@@ -228,8 +239,17 @@ describe("a place beside a procedure, without a word such as in", () => {
       assert.deepEqual(details(query.toUpperCase()).place, { state: state.toUpperCase() }, query);
     }
     for (const query of [
-      ...["colon CA", "breast ca", "knee tx", "modifier ca", "abdomen CT", "knee replacement for me"],
-      ...["fracture repair or", "hernia repair in", "KNEE REPLACEMENT OK"],
+      ...[
+        "colon CA",
+        "breast ca",
+        "knee tx",
+        "modifier ca",
+        "abdomen CT",
+        "knee CT",
+        "knee replacement for me",
+      ],
+      ...["fracture repair or", "hernia repair in", "KNEE REPLACEMENT OK", "pump for MS", "stent after MI"],
+      ...["hernia repair by PA", "Dr Smith MD cataract", "la catarata", "prior MI pacemaker"],
     ])
       assert.deepEqual(details(query).place, null, query);
   });
@@ -243,6 +263,11 @@ describe("a place beside a procedure, without a word such as in", () => {
       ["pacemaker Boston MA", "Boston, MA"],
       ["hernia repair austin", "Austin, TX"],
       ["knee replacement boston ma 02115", "02115"],
+      ["pacemaker New York NY", "New York, NY"],
+      ["marcapasos Nueva York, NY", "New York, NY"],
+      ["pacemaker in New York, NY", "New York, NY"],
+      ["knee Des Moines IA", "Des Moines, IA"],
+      ["cataract Port Huron MI", "Port Huron, MI"],
       ["knee replacement near chicago, il 60614", "60614"],
     ]) {
       const { place, ignored, scores } = details(query);
