@@ -175,7 +175,11 @@ for (const viewport of [
           return shifts;
         };
       `);
-      await page.goto(path);
+      // A busy server saves time, and serves pages without numbers.
+      await until("a page with its numbers", async () => {
+        await page.goto(path);
+        return (await page.locator("#answers").textContent()) !== "{}";
+      });
       await page.locator(".explore[aria-busy=false]").waitFor();
       await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
       assert.deepEqual(await page.evaluate("shifted()"), [], path);
