@@ -77,6 +77,13 @@ afterEach(async () => {
   }
 });
 
+/** Opens a page with its numbers. A busy server saves time, and serves pages without numbers. */
+const withNumbers = (page: Page, path: string) =>
+  until("a page with its numbers", async () => {
+    await page.goto(path);
+    return (await page.locator("#answers").textContent()) !== "{}";
+  });
+
 /** Changes an answer that comes with the page of a path. */
 async function changeAnswer(page: Page, path: string, target: string, change: (answer: object) => object) {
   await page.route(`**${path}`, async (route) => {
@@ -179,11 +186,7 @@ for (const viewport of [
           return shifts;
         };
       `);
-      // A busy server saves time, and serves pages without numbers.
-      await until("a page with its numbers", async () => {
-        await page.goto(path);
-        return (await page.locator("#answers").textContent()) !== "{}";
-      });
+      await withNumbers(page, path);
       await page.locator(".explore[aria-busy=false]").waitFor();
       await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
       assert.deepEqual(await page.evaluate("shifted()"), [], path);
@@ -212,6 +215,7 @@ test("without JavaScript, pages show a table and the same title and sentence as 
     const isAsked = without.includes(path) && !path.includes("state=MD");
     const mayFail = (_: URL, status: number) => isAsked && [400, 404].includes(status);
     const { page: bare, close } = await open(path, { javaScriptEnabled: false });
+    await withNumbers(bare, path);
     const title = await bare.title();
     const said = await bare.locator(".sentence").innerText();
     const rows = bare.locator("noscript tbody tr");

@@ -43,6 +43,8 @@ function Page({ url }: { url: URL }) {
   // The address names the data version, as a copied link does. Words that surely mean one procedure become it.
   useEffect(() => {
     if (isEmbedded || !isShown || view === null || knownOf(view) === null) return;
+    // The visitor may have chosen something else since the view was drawn.
+    if (location.search !== url.search) return;
     const { state, near, city } = view.choice;
     settle({ ...lastingOf(view), ...(choice.words !== null && { q: null, state, near, city }) });
   }, [view, isShown]);
