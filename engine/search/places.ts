@@ -128,8 +128,8 @@ function placeNamed(
   const zip = words.at(-1) ?? "";
   const beforeZip = words.slice(0, -1);
   if (beforeZip.length > 0 && /^\d{5}$/.test(zip)) {
-    const cities = beforeZip.length > 1 ? citiesNamed(image, beforeZip.join(" ")) : [];
-    if (stateOf(beforeZip.join("")) !== undefined || cities.length === 1) return { near: zip };
+    const isCity = () => beforeZip.length > 1 && citiesNamed(image, beforeZip.join(" ")).length === 1;
+    if (stateOf(beforeZip.join("")) !== undefined || isCity()) return { near: zip };
   }
   for (let end = words.length - 1; end > 0; end--) {
     const there = stateOf(words.slice(end).join(""));

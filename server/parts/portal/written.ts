@@ -3,14 +3,13 @@ import { money, whole } from "../../shared/browser/format.ts";
 import { escapeHtml } from "../../shared/web-assets.ts";
 import { type Ask, Failure, isAbsence, type Known, type Priced, unlessFailed } from "./browser/answers.ts";
 import { milesText } from "./browser/around.ts";
-import { choiceOf, comparedText, maxPinned, nextShown } from "./browser/choice.ts";
+import { choiceOf, comparedText, nextShown, setParameters } from "./browser/choice.ts";
 import { knownOf, type View, viewOf } from "./browser/explore-data.ts";
-import { type ExploreWords, type Note, versionNote, wordsOf } from "./browser/explore-words.ts";
+import { type ExploreWords, type Note, placeShown, versionNote, wordsOf } from "./browser/explore-words.ts";
 import { addressText, hospitalText, hospitalViewOf } from "./browser/hospital-words.ts";
 import { type Nothing, seeTitle, type Way } from "./browser/nothing.ts";
 import { titleOf } from "./browser/procedures.ts";
-import { unknownTitle } from "./browser/states.ts";
-import { noHospital, orderText, paysTitle, placeTitle, shareOf, textOf } from "./browser/words.ts";
+import { noHospital, orderText, paysTitle, shareOf, textOf } from "./browser/words.ts";
 import {
   caveatOf,
   controlsOf,
@@ -92,8 +91,8 @@ function writePrices(path: string, asked: URLSearchParams, ask: Ask) {
     : controlsOf({
         procedure: view.choice.words ?? titleOf({ code: view.code, name: official ?? view.code }),
         detail: official === undefined ? view.code : `${view.code} · ${official}`,
-        place: view.unknown ? unknownTitle(view.unknown) : placeTitle(choice) || "Whole nation",
-        compared: choice.pinned.length < maxPinned ? comparedText(choice) : "",
+        place: placeShown(choice, view.unknown),
+        compared: comparedText(choice),
         year: choice.year ?? String(knownOf(view)?.source.data_year ?? ""),
       });
   if (words.found === null) return { controls, ...writeNothing(path, parameters, words, source) };
@@ -155,18 +154,13 @@ function writePrices(path: string, asked: URLSearchParams, ask: Ask) {
 /** Names the procedure and the place that words mean, as the page's script does. Else links would lead to the words again. */
 function meantIn(asked: URLSearchParams, { code, choice: { state, near } }: View): URLSearchParams {
   const parameters = new URLSearchParams(asked);
-  const changes = { q: null, procedure: code, city: null, state, near };
-  for (const [name, value] of Object.entries(changes))
-    if (value === null) parameters.delete(name);
-    else parameters.set(name, value);
+  setParameters(parameters, { q: null, procedure: code, city: null, state, near });
   return parameters;
 }
 
 function linkHtml(path: string, parameters: URLSearchParams, { text, changes, hospital }: Way): string {
   const query = new URLSearchParams(parameters);
-  for (const [name, value] of Object.entries(changes ?? {}))
-    if (value === null) query.delete(name);
-    else query.set(name, value);
+  setParameters(query, changes ?? {});
   const page = hospital === undefined ? null : hospitalPath(hospital, parameters.get("year"), null);
   const url = page ?? (changes === null ? "/" : [path, String(query)].filter(Boolean).join("?"));
   return `<a href="${escapeHtml(url)}">${escapeHtml(text)}</a>`;
@@ -175,8 +169,7 @@ function linkHtml(path: string, parameters: URLSearchParams, { text, changes, ho
 function noteHtml(path: string, parameters: URLSearchParams, note: Note | null): string {
   if (note === null) return "";
   const { text, link } = note;
-  const changes = { year: null, versions: null };
-  return `<p class="under">${escapeHtml(text)} ${link === null ? "" : linkHtml(path, parameters, { text: link, changes })}</p>`;
+  return `<p class="under">${escapeHtml(text)} ${link === null ? "" : linkHtml(path, parameters, link)}</p>`;
 }
 
 const noWords: Nothing = { title: "Nothing was found", why: "", ways: [] };

@@ -116,12 +116,19 @@ function sortedAt(near: string | null, sort: string | undefined): Pick<Choice, "
   return { isSorted, sort: isSorted ? sort : near === null ? "charge" : "distance" };
 }
 
-/** How many hospitals are compared, as the field for one more says it; empty if there are none. */
-export const comparedText = ({ pinned }: Choice) =>
-  pinned.length === 0 ? "" : `${pinned.length} of ${maxPinned}`;
+/** How many hospitals are compared, below the field for one more; empty if there are none, or no more can be added. */
+export const comparedText = ({ pinned: { length } }: Choice) =>
+  length > 0 && length < maxPinned ? `${length} of ${maxPinned}` : "";
 
 /** Whether a hospital can be chosen to be compared, or be taken off. */
 export const canPin = ({ pinned }: Choice, ccn: string) => pinned.length < maxPinned || pinned.includes(ccn);
+
+/** Sets parameters, and deletes those that are null. */
+export function setParameters(parameters: URLSearchParams, changes: Record<string, string | null>): void {
+  for (const [name, value] of Object.entries(changes))
+    if (value === null) parameters.delete(name);
+    else parameters.set(name, value);
+}
 
 type PlaceMeant = SearchAnswer["query"]["place"];
 

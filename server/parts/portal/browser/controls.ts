@@ -26,12 +26,12 @@ import {
 } from "./choice.ts";
 import { Chooser } from "./chooser.ts";
 import { knownOf, type View } from "./explore-data.ts";
+import { placeShown } from "./explore-words.ts";
 import { YearField, yearsOf } from "./form.ts";
 import { choose, pin } from "./location.ts";
 import { doubtOf, meaningText, nothingMatches, surelyMeant } from "./nothing.ts";
 import { bodyParts, codesBy, includedIn, plainOf, titleOf } from "./procedures.ts";
-import { stateOf, unknownTitle } from "./states.ts";
-import { placeTitle } from "./words.ts";
+import { stateOf } from "./states.ts";
 
 /** The fields of the Explore page: procedure, place, hospitals to compare, year. */
 
@@ -55,7 +55,6 @@ export function Controls({ choice, view }: ControlsProps) {
   const shownYear = chosenYear ?? String(known?.source.data_year ?? yearsOf(datasets)[0] ?? "");
   const priced = nation && new Set(nation.data.map((row) => row.state));
   const isFull = pinned.length === maxPinned;
-  const ofThem = comparedText(choice);
   return html`<search class="controls">
     <${Chooser}
       class="procedure"
@@ -69,7 +68,7 @@ export function Controls({ choice, view }: ControlsProps) {
     <${Chooser}
       class="place"
       label="State, city or ZIP code"
-      value=${view?.unknown ? unknownTitle(view.unknown) : placeTitle(choice) || "Whole nation"}
+      value=${placeShown(choice, view?.unknown ?? null)}
       find=${(text: string) => viewOnce((ask) => placesFor(text, year, priced, ask))}
       choose=${({ more }: Option) => choose({ ...nowhere, ...more })}
       search=${(near: string) => choose({ ...nowhere, near })}
@@ -77,9 +76,9 @@ export function Controls({ choice, view }: ControlsProps) {
     <${Chooser}
       class="hospital"
       label="Compare a hospital"
-      placeholder=${pinned.length === 0 ? "name or city" : isFull ? ofThem : "add another"}
+      placeholder=${pinned.length === 0 ? "name or city" : isFull ? `${maxPinned} of ${maxPinned}` : "add another"}
       value=${null}
-      detail=${isFull ? "" : ofThem}
+      detail=${comparedText(choice)}
       find=${(text: string) => findHospital(choice, code, text, choice.state ?? view?.list.data[0]?.state)}
       choose=${({ id }: Option) => pin(choice, id)}
     />

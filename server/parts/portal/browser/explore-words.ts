@@ -1,6 +1,6 @@
 import { money, printable } from "../../../shared/browser/format.ts";
 import { type Dataset, unlessFailed } from "./answers.ts";
-import { mostCompared, nowhere } from "./choice.ts";
+import { type Choice, mostCompared, nowhere } from "./choice.ts";
 import { knownOf, type View } from "./explore-data.ts";
 import { alsoMeant, type Nothing, nothingText, otherText, searchText, type Way, wayOn } from "./nothing.ts";
 import type { UnknownPlace } from "./states.ts";
@@ -10,6 +10,7 @@ import {
   mainClause,
   noHospital,
   ownClause,
+  placeTitle,
   pricesTitle,
   type Word,
   whatIsPaid,
@@ -44,7 +45,7 @@ export interface ExploreWords {
 /** The link leads to the newest data version; null if that is shown. */
 export interface Note {
   text: string;
-  link: string | null;
+  link: Way | null;
 }
 
 export function wordsOf(view: View): ExploreWords {
@@ -74,7 +75,8 @@ export function versionNote(
       : gone !== null && `This is the newest data version, ${shown}.`,
   ].filter(Boolean);
   if (texts.length === 0) return null;
-  return { text: texts.join(" "), link: isOlder ? `See the newest, ${newest}` : null };
+  const link = { text: `See the newest, ${newest}`, changes: { year: null, versions: null } };
+  return { text: texts.join(" "), link: isOlder ? link : null };
 }
 
 function pricesOf(view: View): Omit<ExploreWords, "note"> {
@@ -149,3 +151,9 @@ function unknownText({ text, namesakes }: UnknownPlace, isState: boolean, last: 
       : `The place “${text}” isn't known here: write a city with its state, as in Columbus, OH, or a ZIP code.`;
   return { title: "Nothing was found", why, ways };
 }
+
+/** The place as its field shows it. */
+export const placeShown = (choice: Choice, unknown: UnknownPlace | null) =>
+  unknown === null
+    ? placeTitle(choice) || "Whole nation"
+    : `${unknown.text}: ${unknown.namesakes.length > 0 ? "in several states" : "not known"}`;

@@ -1,5 +1,5 @@
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
-import { type Choice, canPin } from "./choice.ts";
+import { type Choice, canPin, setParameters } from "./choice.ts";
 
 /** Reads and changes the page's URL, which holds every choice. */
 
@@ -41,9 +41,7 @@ export function go(to: string | URL): void {
 /** Returns path and query with changed parameters, without parameters that are null. */
 export function withParameters(changes: Record<string, string | null>): string {
   const url = new URL(location.href);
-  for (const [name, value] of Object.entries(changes))
-    if (value === null) url.searchParams.delete(name);
-    else url.searchParams.set(name, value);
+  setParameters(url.searchParams, changes);
   return url.pathname + url.search;
 }
 

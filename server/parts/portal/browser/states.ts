@@ -76,7 +76,3 @@ export function unknownPlace(
   const isUnknown = scope instanceof Failure && scope.param === "near";
   return isUnknown ? { text: printable(near), namesakes: namesakesIn(scope) } : null;
 }
-
-/** What a field shows in place of a place that isn't known. */
-export const unknownTitle = ({ text, namesakes }: UnknownPlace) =>
-  `${text}: ${namesakes.length > 0 ? "in several states" : "not known"}`;
