@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import * as v from "valibot";
 import { readPlaces } from "../../datasets/places.ts";
@@ -8,6 +7,7 @@ import { procedureFigures } from "../../datasets/sample/calibration.ts";
 import { attachImage, buildImage, type DocumentKind, type Image, search } from "../../engine/index.ts";
 import { absentIn, isFirstMeant } from "../../engine/query.ts";
 import { allAbsentTerms } from "../../engine/search/procedure-words.ts";
+import { dataPath } from "../support/data.ts";
 import { changed, type ShortRow, snapshotOf } from "../support/fixtures.ts";
 import { find, type Hospital, realHospitals } from "../support/relevance.ts";
 
@@ -560,18 +560,14 @@ test("why something is absent is said in at most two short sentences, in a patie
   }
 });
 
-const openHalf = join(import.meta.dirname, "../../../shared/search/open.json");
 const casesSchema = v.array(
   v.object({ q: v.string(), type: v.picklist(["facility", "procedure"]), answers: v.array(v.string()) }),
 );
 
-test("the open half of the relevance set finds the right ones first, and scores show doubt", (t) => {
-  const directory = realHospitals();
-  if (!existsSync(openHalf) || directory === undefined)
-    return t.skip("the relevance set is not beside the repository");
+test("the open half of the relevance set finds the right ones first, and scores show doubt", () => {
   // CMS's outpatient file has no hospitals in Maryland.
-  const real = imageWith(directory.filter(({ state }) => state !== "MD"));
-  const cases = v.parse(casesSchema, JSON.parse(readFileSync(openHalf, "utf8")));
+  const real = imageWith(realHospitals().filter(({ state }) => state !== "MD"));
+  const cases = v.parse(casesSchema, JSON.parse(readFileSync(dataPath("search/open.json"), "utf8")));
   const misses: string[] = [];
   const doubted: string[] = [];
   for (const { q, type, answers } of cases) {

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { readPlaces } from "../../datasets/places.ts";
 import { procedureFigures } from "../../datasets/sample/calibration.ts";
@@ -21,11 +20,10 @@ import { meaningOf, procedureWords, splitWords } from "../../engine/search/text.
 import { wordSize } from "../../engine/search/text-index.ts";
 import { abbreviations, ambiguousForms, genericWords } from "../../engine/search/vocabulary.ts";
 import { hcpcs } from "../support/addendum.ts";
+import { dataPath } from "../support/data.ts";
 import { changed, imageOf, type ShortRow, snapshotOf } from "../support/fixtures.ts";
-import { inventedHospitals } from "../support/invented-hospitals.ts";
 import { seededRandom } from "../support/random.ts";
 import {
-  absentDirectory,
   assertInOrder,
   type Expectation,
   find,
@@ -52,22 +50,16 @@ function namedProcedures(): Snapshot {
   });
 }
 
-const real = realHospitals();
-const hospitals = real ?? inventedHospitals;
+const hospitals = realHospitals();
 const directory = imageOf(snapshotOfHospitals(hospitals));
 const procedures = imageOf(namedProcedures());
 const procedureCodes = (query: string) => find(procedures, query, "procedure").map(({ code }) => code);
 
 type Check = (image: Image, hospitals: readonly Hospital[], t: TestContext) => void;
 
-/** Runs with CMS's directory, or else with invented hospitals. */
+/** Runs with CMS's directory. */
 function directoryTest(name: string, check: Check) {
   test(name, (t) => check(directory, hospitals, t));
-}
-
-/** Runs with CMS's directory only. */
-function realTest(name: string, check: Check) {
-  test(name, (t) => (real === undefined ? t.skip(absentDirectory) : check(directory, real, t)));
 }
 
 directoryTest("a hospital is the first result for other spellings of its name", (image, hospitals, t) => {
@@ -81,7 +73,7 @@ directoryTest("a hospital is the first result for other spellings of its name", 
   }
 });
 
-realTest("each known abbreviation stands for a word in the hospital directory", (_, hospitals) => {
+directoryTest("each known abbreviation stands for a word in the hospital directory", (_, hospitals) => {
   const words = new Set(hospitals.flatMap(({ name }) => splitWords(name)));
   const written = Map.groupBy(abbreviations, ([, long]) => long);
   for (const [long, forms] of written)
@@ -297,7 +289,7 @@ directoryTest(
 
 /** No expected results mean that nothing may be found. */
 const searchesFor = (kind: DocumentKind) =>
-  readFileSync(join(import.meta.dirname, `../support/${kind}-searches.tsv`), "utf8")
+  readFileSync(dataPath(`search/${kind}-searches.tsv`), "utf8")
     .trim()
     .split("\n")
     .map((line): Expectation => {
@@ -305,7 +297,7 @@ const searchesFor = (kind: DocumentKind) =>
       return [query, ...(expected === "none" ? [] : expected.split(","))];
     });
 
-realTest("at least 98 % of the hospital queries find the right one first", (image, hospitals, t) => {
+directoryTest("at least 98 % of the hospital queries find the right one first", (image, hospitals, t) => {
   // The directory has no ZIP codes.
   const queries = searchesFor("facility").filter(([query]) => !/near \d{5}/.test(query));
   const ccns = new Set(hospitals.map(({ ccn }) => ccn));
@@ -355,10 +347,7 @@ directoryTest(
     const all = [...otherNames].flatMap(([ccn, names]) => names.map((name) => ({ ccn, name })));
     assert.ok(all.length > 1000);
     assert.equal(new Set(all.map(({ name }) => name)).size, all.length);
-    // "u of u hospital" is found by the hospital's own words, which an invented hospital lacks.
-    const isRepeating = (name: string) => new Set(name.split(" ")).size < name.split(" ").length;
     for (const { ccn, name } of all) {
-      if (real === undefined && isRepeating(name)) continue;
       assert.equal(find(image, name, "facility", 1)[0]?.code, ccn, name);
       const official = officialNames.get(splitWords(name).map(meaningOf).join(" "));
       assert.ok(official === undefined || official === ccn, `${name} is the name of ${official}`);
@@ -387,7 +376,7 @@ directoryTest("a health system's name with a city finds its hospitals there firs
     assert.equal(find(image, query, "facility", 1)[0]?.code, ccn, query);
 });
 
-realTest("a word with a typo doesn't match words that occur only in alternative names", (image) => {
+directoryTest("a word with a typo doesn't match words that occur only in alternative names", (image) => {
   for (const query of ["mcdonalds", "mcdonalds near me", "umihc"])
     assert.deepEqual(find(image, query), [], query);
   for (const query of ["macdonald womens", "umich"]) assert.equal(find(image, query).length > 0, true, query);

@@ -19,6 +19,7 @@ import {
 import { arrow } from "../../engine/snapshot/arrow.ts";
 import { readsOf } from "../../engine/snapshot/columns.ts";
 import { fileSha256Key } from "../../engine/snapshot/integrity.ts";
+import { dataPath } from "../support/data.ts";
 import {
   type Column,
   changed,
@@ -28,7 +29,6 @@ import {
   randomSnapshot,
   readBack,
   rowsOf,
-  sharedData,
   snapshotOf,
   testProvenance,
 } from "../support/fixtures.ts";
@@ -508,9 +508,8 @@ test("optional columns may be absent or empty, and other columns are ignored wit
   assert.deepEqual(contentOf(await readBack(withCell("street", 4, ""), subject)).rows, contentOf(small).rows);
 });
 
-test("files by pandas, Polars and pyarrow have the values of their CSV file", async (t) => {
-  const folder = sharedData("other-tools");
-  if (folder === undefined) return t.diagnostic("shared/data/other-tools is not beside the repository");
+test("files by pandas, Polars and pyarrow have the values of their CSV file", async () => {
+  const folder = dataPath("other-tools");
   const csv = readFileSync(path.join(folder, "rows.csv"));
   const expected = parseCsv<Record<string, string>>(csv, { columns: true });
   const sorted = (rows: Record<string, string | number | null>[]) =>

@@ -5,10 +5,11 @@ import { readPlaces } from "../../datasets/places.ts";
 import { defaultSampleRows, defaultSampleSeed, syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
 import { plainImport } from "../support/cms-files.ts";
 import { compared, comparePrices } from "../support/compared-prices.ts";
+import { dataPath } from "../support/data.ts";
 import { compareDistributions, compareTrends } from "../support/distribution-oracle.ts";
 import { compareEverything } from "../support/endpoint-oracle.ts";
 import { compareLists } from "../support/facility-oracle.ts";
-import { readBack, sharedData, yearsOf } from "../support/fixtures.ts";
+import { readBack, yearsOf } from "../support/fixtures.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { seededRandom } from "../support/random.ts";
 
@@ -28,9 +29,7 @@ test("every response on the sample matches the oracles", (t) => {
 
 const excerpt = "prov_svc_dy23_subset.csv";
 test("every response on the real excerpt matches the oracles", async (t) => {
-  const file = sharedData(excerpt);
-  if (file === undefined) return t.skip(`${excerpt} is not beside the repository`);
-  const { path } = await importFile(plainImport(file, temporaryFolder()), []);
+  const { path } = await importFile(plainImport(dataPath(excerpt), temporaryFolder()), []);
   const snapshot = await readBack(readFileSync(path), excerpt);
   t.diagnostic(compared(comparePrices(snapshot, excerpt)));
   t.diagnostic(compareEverything(snapshot));

@@ -1,5 +1,3 @@
-import { existsSync } from "node:fs";
-import path from "node:path";
 import type { DataType } from "apache-arrow";
 import {
   arrangeTable,
@@ -293,12 +291,6 @@ export function yearsOf(snapshot: Snapshot, seed: number): Snapshot[] {
       });
     return snapshotAs(`${dataYear}.1`, short);
   });
-}
-
-/** A file of real data beside the repository; undefined if there is no such file. */
-export function sharedData(name: string): string | undefined {
-  const file = path.resolve(import.meta.dirname, "../../../shared/data", name);
-  return existsSync(file) ? file : undefined;
 }
 
 export interface Column {

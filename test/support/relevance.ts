@@ -14,7 +14,8 @@ import {
 } from "../../engine/index.ts";
 import { indexWords } from "../../engine/search/text.ts";
 import { abbreviations, fillerWords, genericWords } from "../../engine/search/vocabulary.ts";
-import { absent, arranged, imageOf, sharedData, testProvenance } from "./fixtures.ts";
+import { dataPath } from "./data.ts";
+import { absent, arranged, imageOf, testProvenance } from "./fixtures.ts";
 
 /** Results that may come first are CCNs, or places as `@City ST` or `@ST` for any facility there. */
 export type Expectation = readonly [query: string, ...expected: string[]];
@@ -27,16 +28,14 @@ export interface Hospital {
   zip?: string;
 }
 
-const directoryName = "hospital_directory_dy23.csv";
 const directorySchema = v.array(
   v.object({ CCN: v.string(), Org_Name: v.string(), City: v.string(), State: v.string(), Zip5: v.string() }),
 );
 
-/** undefined if CMS's directory of 2023 isn't beside the repository */
-export function realHospitals(): Hospital[] | undefined {
-  const file = sharedData(directoryName);
-  if (file === undefined) return undefined;
-  const records = v.parse(directorySchema, parse(readFileSync(file), { columns: true, bom: true }));
+/** The hospitals of CMS's directory of 2023. */
+export function realHospitals(): Hospital[] {
+  const csv = readFileSync(dataPath("hospital_directory_dy23.csv"));
+  const records = v.parse(directorySchema, parse(csv, { columns: true, bom: true }));
   return records.map((record) => ({
     ccn: record.CCN,
     name: record.Org_Name,
@@ -45,8 +44,6 @@ export function realHospitals(): Hospital[] | undefined {
     zip: record.Zip5,
   }));
 }
-
-export const absentDirectory = `${directoryName} is not beside the repository`;
 
 /** Each hospital has one priced row. */
 export function snapshotOfHospitals(hospitals: readonly Hospital[]): Snapshot {
