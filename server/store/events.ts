@@ -129,11 +129,29 @@ export class StoredEvents extends Table {
     return created_at ?? undefined;
   }
 
-  /** Moves the next tries of a channel's pending deliveries by an interval, but not beyond the latest time. */
-  moveTries(channel: Channel, byMs: number, latest: Date): void {
-    const sql = `UPDATE deliveries SET next_try_at = max(0, min(next_try_at + ?, ?))
+  /** Moves the next tries of a channel's pending deliveries by an interval. */
+  moveTries(channel: Channel, byMs: number): void {
+    const sql = `UPDATE deliveries SET next_try_at = max(0, next_try_at + ?)
       WHERE channel = ? AND state = 'pending'`;
-    this.db.run(sql, Math.round(byMs), latest.getTime(), channel);
+    this.db.run(sql, Math.round(byMs), channel);
+  }
+
+  /**
+   * Brings forward the next tries of a channel's pending deliveries that are further away than their pause. A clock that
+   * was ahead has planned them. @param pausesMs the pauses after the first try, the second one, and so on
+   */
+  shortenPauses(channel: Channel, now: Date, pausesMs: readonly number[]): void {
+    const latest = "(? + json_extract(?, '$[' || (tries - 1) || ']'))";
+    const isLate = `channel = ? AND state = 'pending' AND tries > 0 AND next_try_at > ${latest}`;
+    const values = [now.getTime(), JSON.stringify(pausesMs)];
+    // An update would wait for a command that writes, even if it changes nothing.
+    if (this.db.all(`SELECT 1 FROM deliveries WHERE ${isLate} LIMIT 1`, channel, ...values).length > 0)
+      this.db.run(
+        `UPDATE deliveries SET next_try_at = ${latest} WHERE ${isLate}`,
+        ...values,
+        channel,
+        ...values,
+      );
   }
 
   /** Adds a delivery, in place of an earlier delivery of the same event by the same channel. */

@@ -19,11 +19,12 @@ export async function startNotifications(core: Core): Promise<RunningPart> {
     core.atEnd(() => outbox.stop());
     core.repeat(`delivering events by ${channel}`, deliverMs, async () => {
       if (core.delivers()) await outbox.deliverDue(new Date(), performance.now());
+      else outbox.look(new Date(), performance.now());
     });
     metrics.gauge(
       `hcqs_${channel}_oldest_pending_seconds`,
       `Age in seconds of the oldest event that is still to be sent by ${channel}; 0 if there is none`,
-      () => outbox.oldestPendingAge(new Date()),
+      () => outbox.oldestPendingAge(new Date(), performance.now()),
     );
   }
   return {};

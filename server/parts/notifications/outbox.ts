@@ -30,7 +30,7 @@ export const maxTries = pausesSeconds.length + 1;
 /** Maximum number of characters of a receiver's answer that are stored. */
 const maxAnswerCharacters = 200;
 
-const longestPauseMs = Math.max(...pausesSeconds) * 1000;
+const pausesMs = pausesSeconds.map((seconds) => seconds * 1000);
 /** Minimum change of the difference between wall clock and steady clock, in milliseconds, after which the wall clock counts as set. */
 const minStepMs = 100;
 
@@ -92,7 +92,8 @@ export class Outbox {
   /** Milliseconds by which the wall clock is ahead of the steady clock. */
   #aheadMs: number | undefined;
   #isStopped = false;
-  #oldestPending: number | undefined;
+  /** When the oldest pending event was made, and since when this process knows it, by the steady clock. */
+  #oldestPending: { createdAt: number; knownMs: number } | undefined;
 
   /** @param tries made by `triesCounter` @param write runs a function that stores a result in a transaction */
   constructor(
@@ -116,7 +117,7 @@ export class Outbox {
         await this.#record(id, record);
         this.#unrecorded.delete(id);
       }
-    this.#followClock(now, steadyMs);
+    this.look(now, steadyMs);
     const { channel, maxUnderWay } = this.#sender;
     const due = this.#store.events.due(
       channel,
@@ -127,14 +128,26 @@ export class Outbox {
     const tries: Promise<void>[] = [];
     for (const event of due)
       if (this.#findSlot(event, steadyMs)) tries.push(this.#deliver(event, now, steadyMs));
-    this.#oldestPending = this.#store.events.oldestPending(channel);
     await Promise.all(tries);
   }
 
-  /** Returns the age in seconds of the oldest event that was pending at the last check; 0 if no event was pending. */
-  oldestPendingAge(now: Date): number {
-    const since = this.#oldestPending;
-    return since === undefined ? 0 : Math.max(0, now.getTime() - since) / 1000;
+  /** Follows the clock, and looks for the oldest pending event. Servers whose turn it isn't call this alone. */
+  look(now: Date, steadyMs: number): void {
+    this.#followClock(now, steadyMs);
+    const createdAt = this.#store.events.oldestPending(this.#sender.channel);
+    if (createdAt === undefined) this.#oldestPending = undefined;
+    else if (createdAt !== this.#oldestPending?.createdAt)
+      this.#oldestPending = { createdAt, knownMs: steadyMs };
+  }
+
+  /**
+   * Returns the age in seconds of the oldest event that was pending at the last look; 0 if no event was pending. An
+   * event that was made by a clock that was ahead has an age, too.
+   */
+  oldestPendingAge(now: Date, steadyMs: number): number {
+    if (this.#oldestPending === undefined) return 0;
+    const { createdAt, knownMs } = this.#oldestPending;
+    return Math.max(now.getTime() - createdAt, steadyMs - knownMs) / 1000;
   }
 
   /** Aborts the tries in flight. Their results aren't stored, so the next start repeats the tries. */
@@ -144,15 +157,16 @@ export class Outbox {
   }
 
   /**
-   * Moves the times of planned tries when the wall clock is set. The first call after a start can't know whether the
-   * clock was set, so it only shortens pauses that are longer than the longest planned pause.
+   * Moves the times of planned tries when the wall clock is set. Another server, or this one before a restart, may have
+   * planned a try by a clock that was ahead. Such a try waits no longer than its pause from now.
    */
   #followClock(now: Date, steadyMs: number): void {
+    const { channel } = this.#sender;
     const aheadMs = now.getTime() - steadyMs;
     const stepMs = aheadMs - (this.#aheadMs ?? aheadMs);
-    if (this.#aheadMs !== undefined && Math.abs(stepMs) < minStepMs) return;
-    this.#store.events.moveTries(this.#sender.channel, stepMs, new Date(now.getTime() + longestPauseMs));
-    this.#aheadMs = aheadMs;
+    if (Math.abs(stepMs) >= minStepMs) this.#store.events.moveTries(channel, stepMs);
+    if (this.#aheadMs === undefined || Math.abs(stepMs) >= minStepMs) this.#aheadMs = aheadMs;
+    this.#store.events.shortenPauses(channel, now, pausesMs);
   }
 
   /** @returns whether a slot is free, after aborting another try if necessary */

@@ -15,6 +15,7 @@ import { Contact } from "./contact.ts";
 import { Counts } from "./counts.ts";
 import { Directory } from "./directory.ts";
 import { type Asked, type PermitMeter, Permits, type Taken, tickMs } from "./permits.ts";
+import { takeTurn } from "./turns.ts";
 
 /** Shares accounts and ceilings with other servers through PostgreSQL. While it is away, this server goes on alone. */
 
@@ -212,7 +213,7 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
       };
       /** Reads succeed while commits hang, and other calls while rows are locked. So what failed is tried. */
       const confirm = async () => {
-        await calls.query("SELECT hcqs.take_turn('alive', $1, 0)", [holder]);
+        await takeTurn(calls, "alive", holder, 0);
         const tried = failed.map(({ account }) => ({ account, want: 0, back: 0, backMonth: table.month }));
         await calls.query(takeSql, takeValues(tried, null));
       };
@@ -283,12 +284,13 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
       repeat("taking turns to deliver events", turnMs, async () => {
         const isDue = () =>
           channels.some((channel) => store.events.due(channel, new Date(), [], 1).length > 0);
-        if (alone !== undefined || !isDue()) return;
+        // Only a server that can deliver takes the turn or renews it. Without its state it can't record a delivery.
+        if (alone !== undefined || context.fault() !== undefined || !isDue()) return;
+        store.progress.noteSaved(new Date());
         await unlessAway(async () => {
           const sentMs = performance.now();
-          const sql = "SELECT hcqs.take_turn('deliver', $1, $2) AS is_ours";
-          const [{ is_ours }] = await database.query<{ is_ours: boolean }>(sql, [holder, turnSeconds]);
-          turnUntilMs = is_ours ? sentMs + 1000 * turnSeconds : 0;
+          const isOurs = await takeTurn(database, "deliver", holder, turnSeconds);
+          turnUntilMs = isOurs ? sentMs + 1000 * turnSeconds : 0;
         });
       });
       metrics.gauge(

@@ -219,14 +219,41 @@ for (const stepMs of [1000, 20 * hourMs, monthMs, 120 * monthMs].flatMap((ms) =>
     assert.equal(world.delivery(id).state, "delivered");
   });
 
-test("after a restart a retry waits at most the longest pause, even if the clock was ahead", async (t) => {
+for (const aheadMs of [60_000, hourMs, 24 * hourMs, monthMs])
+  test(`a retry that a clock planned that was ${aheadMs / 1000} s ahead waits its pause, from a restart on`, async (t) => {
+    const { world, receiver, id } = await dueEvent(t, 500);
+    await world.deliver(later(aheadMs));
+    world.restart();
+    await world.deliver(now);
+    assert.deepEqual([receiver.posts.length, world.delivery(id).next], [1, later(10_000).getTime()]);
+    await world.deliver(later(10_000));
+    assert.equal(receiver.posts.length, 2);
+    // The second pause is a minute. It isn't shortened by a clock that is a little ahead.
+    await world.deliver(later(40_000));
+    assert.equal(world.delivery(id).next, later(70_000).getTime());
+  });
+
+test("a retry that another server has planned by its clock waits its pause, however late it is read", async (t) => {
   const { world, receiver, id } = await dueEvent(t, 500);
-  await world.deliver(later(monthMs));
-  world.restart();
   await world.deliver(now);
-  assert.deepEqual([receiver.posts.length, world.delivery(id).next], [1, later(27 * hourMs).getTime()]);
-  await world.deliver(later(27 * hourMs));
+  const [delivery] = world.store.events.deliveries(id);
+  const planned = { ...delivery, tries: 3, next_try_at: later(24 * hourMs).getTime() };
+  world.store.events.updateDelivery(planned);
+  world.webhooks.look(later(1000), later(1000).getTime());
+  assert.equal(world.delivery(id).next, later(1000 + 300_000).getTime());
+  await world.deliver(later(1000 + 299_999));
+  assert.equal(receiver.posts.length, 1);
+  await world.deliver(later(1000 + 300_000));
   assert.equal(receiver.posts.length, 2);
+});
+
+test("a pending event has an age without a delivery, also if it was made by a clock that was ahead", async (t) => {
+  const { world } = await dueEvent(t);
+  assert.equal(world.webhooks.oldestPendingAge(later(5000), 5000), 0);
+  world.webhooks.look(later(5000), 5000);
+  assert.equal(world.webhooks.oldestPendingAge(later(7000), 7000), 7);
+  world.webhooks.look(later(-hourMs), 8000);
+  assert.equal(world.webhooks.oldestPendingAge(later(4000 - hourMs), 12_000), 7);
 });
 
 test("the first delivery attempt is made at once, even if the event's creation time is in the future", async (t) => {
@@ -254,7 +281,7 @@ for (const answer of [200, 204, 299, 301, 302, 307, 400, 404, 429, 503, 410]) {
       [{ labels: { outcome }, value: 1 }],
     );
     await world.deliver(later(1));
-    assert.equal(world.webhooks.oldestPendingAge(later(5000)), expected === "pending" ? 5 : 0);
+    assert.equal(world.webhooks.oldestPendingAge(later(5000), 5000), expected === "pending" ? 5 : 0);
     assert.equal(receiver.posts.map(({ path }) => path).join(), "/hook");
     const { webhook, webhook_secret, ...after } = world.store.accounts.byName("acme") ?? assert.fail();
     assert.deepEqual(

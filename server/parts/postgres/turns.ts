@@ -1,0 +1,23 @@
+import type { Database } from "./connection.ts";
+
+/** Turns among the servers that share a database. */
+
+/**
+ * Takes or renews a turn for some seconds. A turn that ends later than a new one would was taken while the database's
+ * clock was ahead. It is over, so that nobody waits for that time.
+ * @param holder who takes the turn @returns whether the holder has the turn now
+ */
+export async function takeTurn(
+  database: Pick<Database, "query">,
+  name: string,
+  holder: string,
+  seconds: number,
+): Promise<boolean> {
+  await database.query(
+    "DELETE FROM hcqs.turns WHERE name = $1 AND until > clock_timestamp() + make_interval(secs => $2)",
+    [name, seconds],
+  );
+  const sql = "SELECT hcqs.take_turn($1, $2, $3) AS is_ours";
+  const [{ is_ours }] = await database.query<{ is_ours: boolean }>(sql, [name, holder, seconds]);
+  return is_ours;
+}
