@@ -21,6 +21,15 @@ interface Count {
   recorded: number;
 }
 
+/** A threshold of a quota that was crossed before the quota changed. */
+interface Crossing {
+  entry: AccountEntry;
+  month: number;
+  quota: number;
+  before: number;
+  used: number;
+}
+
 interface AccountEntry {
   account: Account;
   slot: number;
@@ -56,6 +65,8 @@ export class Accounts {
   #monthOfDays = 0;
   /** Unsaved days on which keys were last used, by key id. */
   readonly #keyDays = new Map<number, number>();
+  /** Thresholds that were crossed shortly before a change of the quota, until their events are recorded. */
+  #crossings: Crossing[] = [];
   #eventRow = 0;
   #changes = "";
   #applied: Changes = { accounts: 0, keys: 0 };
@@ -98,6 +109,11 @@ export class Accounts {
 
   of(slot: number): Account {
     return this.#bySlot[slot].account;
+  }
+
+  /** Returns an account's quota as applied; undefined for an unknown account. */
+  quotaOf(id: number): number | undefined {
+    return this.#entries.get(id)?.account.quota;
   }
 
   /** Applies the changes of accounts, keys and events in the database since the last call. */
@@ -165,8 +181,10 @@ export class Accounts {
       const isSuspended = account.suspended_at !== null;
       if (isSuspended !== (entry.account.suspended_at !== null))
         changedSlots.set(entry.slot, isSuspended ? "suspended" : "active");
+      const { quota } = entry.account;
       entry.account = account;
       this.tables.ceilings.configure(entry.slot, account.burst, account.quota);
+      if (quota !== account.quota) this.#noteCrossings(entry, quota);
       this.tables.names.put(entry.slot, account.name, account.plan);
       if (known === undefined) {
         for (const month of [this.#month, this.#month + 1])
@@ -177,6 +195,18 @@ export class Accounts {
         this.#bySlot.push(entry);
       }
       this.#applied.accounts = changed;
+    }
+  }
+
+  /** Notes which thresholds of the quota before a change were crossed since the last save. */
+  #noteCrossings(entry: AccountEntry, quota: number): void {
+    for (const count of entry.counts) {
+      // A month that is over keeps its quota.
+      if (count.month < this.#monthOfDays) continue;
+      // Requests may have been admitted by the new quota already.
+      const used = Math.min(quota, this.#limits?.used(entry.slot, count.month) ?? count.used);
+      if (reached(used, quota) > (quota === count.quota ? count.recorded : 0))
+        this.#crossings.push({ entry, month: count.month, quota, before: Math.min(used, count.used), used });
     }
   }
 
@@ -238,25 +268,38 @@ export class Accounts {
         if (used !== count.saved || isReached) due.push({ entry, count, after, isReached });
       }
     this.tables.keys.sweepDays((key, day) => this.#keyDays.set(key, day));
-    if (due.length === 0 && this.#keyDays.size === 0) return [];
+    const crossings = this.#crossings;
+    if (due.length === 0 && crossings.length === 0 && this.#keyDays.size === 0) return [];
     const now = new Date(nowMs);
     const events = this.#store.atomically(() => {
       for (const [key, day] of this.#keyDays) this.#store.keys.saveDay(key, dayName(day * dayMs));
       this.#store.progress.noteSaved(now);
-      return [...Map.groupBy(due, ({ count }) => monthName(count.month))].flatMap(([month, counted]) => {
-        const changed = counted
-          .filter(({ count, after }) => after.used !== count.saved)
-          .map(({ entry, after }) => [entry.account.id, after.used] as const);
-        this.#store.usage.save(month, changed);
-        this.#store.usage.saveDay(dayWithin(counted[0].count.month, nowMs), changed);
-        return counted
-          .filter(({ isReached }) => isReached)
-          .flatMap(({ entry, count, after }) => {
-            const account = { ...entry.account, quota: after.quota };
-            return recordEvents(this.#store, account, { month, before: count.used, used: after.used }, now);
-          });
-      });
+      const crossed = crossings.flatMap(({ entry, month, quota, before, used }) =>
+        recordEvents(
+          this.#store,
+          { ...entry.account, quota },
+          { month: monthName(month), before, used },
+          now,
+        ),
+      );
+      const reachedNow = [...Map.groupBy(due, ({ count }) => monthName(count.month))].flatMap(
+        ([month, counted]) => {
+          const changed = counted
+            .filter(({ count, after }) => after.used !== count.saved)
+            .map(({ entry, after }) => [entry.account.id, after.used] as const);
+          this.#store.usage.save(month, changed);
+          this.#store.usage.saveDay(dayWithin(counted[0].count.month, nowMs), changed);
+          return counted
+            .filter(({ isReached }) => isReached)
+            .flatMap(({ entry, count, after }) => {
+              const account = { ...entry.account, quota: after.quota };
+              return recordEvents(this.#store, account, { month, before: count.used, used: after.used }, now);
+            });
+        },
+      );
+      return [...crossed, ...reachedNow];
     });
+    this.#crossings = [];
     for (const { entry, count, after } of due) {
       Object.assign(count, after);
       if (count.month === this.#monthOfDays)

@@ -73,6 +73,7 @@ export function openState({ STATE_DIR: stateDir, isTrial }: Settings, isShared: 
 /** Warns of an old state, which may come from a backup: keys that were revoked later are valid again. */
 function warnOfAge(store: Store, nowMs: number): void {
   const savedMs = store.progress.savedAt();
+  // A state that was saved in the future, by a clock that was ahead, isn't old.
   if (savedMs === undefined || nowMs - savedMs < maxFreshMs) return;
   const hours = Math.floor((nowMs - savedMs) / 3_600_000);
   log.warn(

@@ -17,6 +17,14 @@ interface SignupLink {
   email: string;
 }
 
+/**
+ * Milliseconds after a time until which signups count as after it. Times are compared with a day ago, so a signup that
+ * lies more than a day in the future was made by a clock that was ahead. It counts as old, and is forgotten.
+ */
+const maxAfterMs = 2 * 86_400_000;
+
+const after = (time: Date) => [time.getTime(), time.getTime() + maxAfterMs] as const;
+
 export class StoredSignups extends Table {
   /**
    * Counts the signups after a time: all, by the client's address, and by the mailbox. Signups with unused links count.
@@ -25,8 +33,8 @@ export class StoredSignups extends Table {
   countsSince(since: Date, { mailbox, address }: Signup): { all: number; address: number; mailbox: number } {
     const sql = `SELECT count(*) AS "all", count(*) FILTER (WHERE address = ?) AS address,
       count(*) FILTER (WHERE mailbox = ?) AS mailbox FROM signups
-      WHERE address IS NOT NULL AND created_at > ?`;
-    return this.db.one(sql, address, mailbox, since.getTime());
+      WHERE address IS NOT NULL AND created_at > ? AND created_at <= ?`;
+    return this.db.one(sql, address, mailbox, ...after(since));
   }
 
   hasAccount(mailbox: string): boolean {
@@ -52,8 +60,9 @@ export class StoredSignups extends Table {
 
   /** Finds an unused link by the SHA-256 of its token, if the link was created after `since`. */
   byToken(token: Buffer, since: Date): (SignupLink & { id: number; mailbox: string }) | undefined {
-    const sql = "SELECT id, mailbox, token, name, email FROM signups WHERE token = ? AND created_at > ?";
-    return this.db.all<SignupLink & { id: number; mailbox: string }>(sql, token, since.getTime())[0];
+    const sql = `SELECT id, mailbox, token, name, email FROM signups
+      WHERE token = ? AND created_at > ? AND created_at <= ?`;
+    return this.db.all<SignupLink & { id: number; mailbox: string }>(sql, token, ...after(since))[0];
   }
 
   /** Marks a link as used. @param account the account that the link made; null if the mailbox had an account already */
@@ -64,8 +73,8 @@ export class StoredSignups extends Table {
 
   /** Deletes old signups without an account. Of other old signups, deletes the client's address. */
   forget(until: Date): void {
-    const old = "address IS NOT NULL AND created_at <= ?";
-    this.db.run(`DELETE FROM signups WHERE ${old} AND account IS NULL`, until.getTime());
-    this.db.run(`UPDATE signups SET address = NULL WHERE ${old}`, until.getTime());
+    const old = "address IS NOT NULL AND (created_at <= ? OR created_at > ?)";
+    this.db.run(`DELETE FROM signups WHERE ${old} AND account IS NULL`, ...after(until));
+    this.db.run(`UPDATE signups SET address = NULL WHERE ${old}`, ...after(until));
   }
 }

@@ -142,3 +142,41 @@ test("a quota lowered in a new month raises no events for the month before", (t)
   world.limits.admit(0, month, 1e9);
   assert.deepEqual(world.save(next), [], "nor when the old month's last request was on its way");
 });
+
+test("events of a quota that was used up come although the quota changes before the next save", (t) => {
+  for (const [quota, expected] of [
+    [1000, ["80 of 100", "90 of 100", "100 of 100"]],
+    [101, ["80 of 100", "90 of 100", "100 of 100", "80 of 101", "90 of 101"]],
+    [50, ["80 of 100", "90 of 100", "100 of 100", "80 of 50", "90 of 50", "100 of 50"]],
+  ] as const) {
+    const world = new World(t);
+    const account = world.account(100);
+    for (let i = 0; i < 100; i++) world.limits.admit(0, month, 1000 * (i + 1));
+    world.operator.accounts.update({ ...account, quota });
+    world.accounts.refresh();
+    world.save();
+    const events = world.store.events.list();
+    const said = events.map(({ threshold, quota }) => `${threshold} of ${quota}`);
+    assert.deepEqual(said.sort(), expected.toSorted());
+    const crossings = events.filter((event) => event.quota === 100).map(({ payload }) => JSON.parse(payload));
+    assert.deepEqual(
+      crossings.map(({ data }) => data.quota.used),
+      [80, 90, 100],
+    );
+    assert.deepEqual(world.save(), []);
+  }
+});
+
+test("a failed save keeps the events of a quota before its change", (t) => {
+  const world = new World(t);
+  const account = world.account(100);
+  for (let i = 0; i < 100; i++) world.limits.admit(0, month, 1000 * (i + 1));
+  world.operator.accounts.update({ ...account, quota: 1000 });
+  world.accounts.refresh();
+  const save = t.mock.method(world.store.usage, "save", () => {
+    throw new Error("disk full");
+  });
+  assert.throws(() => world.save(), /disk full/);
+  save.mock.restore();
+  assert.deepEqual(world.save(), [80, 90, 100]);
+});

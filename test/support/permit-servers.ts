@@ -279,7 +279,6 @@ export class Server {
       take: (asked) => this.#take(asked),
       answer: (thread, answers) =>
         void time.after(messageMs, () => isAlive() && this.#queues[thread].take(answers)),
-      onCounted: () => {},
       now: () => world.steadyMs(),
     });
     this.#permits = permits;

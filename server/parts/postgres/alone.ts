@@ -40,6 +40,7 @@ export class Alone {
     this.#earlier = options.store.away.all();
     // After a restart, the same absence goes on.
     const since = this.#earlier.find((one) => one.since > 0)?.since ?? wallMs;
+    // A beginning in the future was stored by a clock that was ahead: then the absence begins now.
     this.#beforeMs = Math.max(0, wallMs - since);
     this.#fromMs = nowMs;
     this.#admittedIn(month);

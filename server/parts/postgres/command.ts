@@ -3,7 +3,7 @@ import { DatabaseError } from "pg";
 import { DataError, reasonOf } from "../../../engine/query.ts";
 import { permitLifeMs } from "../../accounts/permit-table.ts";
 import type { CommandOutput, SharedCommand } from "../../part.ts";
-import { monthName } from "../../shared/months.ts";
+import { monthName, monthOf } from "../../shared/months.ts";
 import { StateUnavailable } from "../../shared/state-unavailable.ts";
 import { Store } from "../../store/store.ts";
 import { Database } from "./connection.ts";
@@ -35,7 +35,7 @@ export async function runShared(urls: readonly string[], command: SharedCommand)
       const run = work;
       const change = () => {
         const output = run(store);
-        return { output, use: useOf(store, output) };
+        return { output, use: useOf(store, output, command.now) };
       };
       said = (await directory.change(change, ({ use }) => use)).output;
       if (said.rest === undefined) break;
@@ -93,12 +93,16 @@ async function readUse(store: Store, database: Database, withDays: boolean): Pro
   });
 }
 
-/** Returns the use of imported accounts, of the last two months with any. */
-function useOf(store: Store, { entered = [] }: CommandOutput): ImportedUse | undefined {
+/**
+ * Returns the use of imported accounts, of the last two months with any. A month after the next one was counted by a
+ * clock that was ahead. It is left out, because the database counts only two months.
+ */
+function useOf(store: Store, { entered = [] }: CommandOutput, now: Date): ImportedUse | undefined {
   if (entered.length === 0) return undefined;
+  const last = monthOf(now.getTime()) + 1;
   return {
     months: entered.flatMap((account) => {
-      const [newest, ...others] = store.usage.months(account);
+      const [newest, ...others] = store.usage.months(account).filter(({ month }) => numberOf(month) <= last);
       if (newest === undefined) return [];
       const month = numberOf(newest.month);
       const before = others.find((each) => numberOf(each.month) === month - 1);

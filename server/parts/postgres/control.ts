@@ -142,13 +142,15 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
     wait: (thread, waits) => permits?.wait(thread, waits),
     async begin(accounts, answer) {
       const counts = new Counts(accounts, context, directory, table);
-      await unlessAway(() => counts.read(database));
+      await unlessAway(() => counts.read(database, performance.now()));
 
       const take = async (asked: readonly Asked[]): Promise<Taken> => {
         const nowMs = performance.now();
         if (isGraceOver()) return { month: table.month, grants: [] };
         if (alone !== undefined) return alone.take(asked, table.month, nowMs);
         contact.calling(nowMs);
+        const sentVersion = directory.version;
+        const quotas = new Map(asked.map(({ account }) => [account, accounts.quotaOf(account)]));
         const rows = await calls.query<TakeRow>(takeSql, takeValues(asked, null)).catch((error) => {
           contact.reason = reasonOf(error);
           failed = asked;
@@ -158,6 +160,12 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
         // Permits are used only after all changes were read that were in force when they were granted.
         const version = Number(rows[0]?.version ?? 0);
         if (version > directory.version) await directory.read();
+        for (const { account: id, month, used } of rows) {
+          const account = Number(id);
+          // The quota may have been raised since: then this count is of the quota before.
+          const quota = version === sentVersion ? quotas.get(account) : accounts.quotaOf(account);
+          if (quota !== undefined) counts.note(account, month, used, quota);
+        }
         return {
           month: rows[0]?.month ?? table.month,
           grants: rows.map(({ account, granted, used, wait_ms }) => ({
@@ -170,10 +178,6 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
         accountOf: (slot) => accounts.of(slot).id,
         take,
         answer,
-        onCounted(slot, month, used) {
-          // What is admitted alone isn't counted by all servers yet.
-          if (alone === undefined) counts.note(slot, month, used);
-        },
         now: steadyNow,
         meter: meterOf(metrics),
       });
@@ -209,7 +213,7 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
         table.isClosed = false;
         log.info("the database is back");
         await report();
-        await counts.read(database);
+        await counts.read(database, performance.now());
       };
       /** Reads succeed while commits hang, and other calls while rows are locked. So what failed is tried. */
       const confirm = async () => {
@@ -255,8 +259,8 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
         const nowMs = performance.now();
         if (alone === undefined && contact.isLost(nowMs)) goAlone();
         if (alone === undefined) return;
-        // While the database is away, this server's clock has the month.
-        table.month = Math.max(table.month, monthOf(Date.now()));
+        // While the database is away, this server's clock has the month. A month of another clock isn't kept.
+        table.month = monthOf(Date.now());
         if (isGraceOver()) {
           table.isClosed = true;
           sharing.refuseAll();
@@ -276,7 +280,7 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
         });
       });
       repeat("reading what all servers count", usageMs, async () => {
-        if (alone === undefined) await unlessAway(() => counts.read(database));
+        if (alone === undefined) await unlessAway(() => counts.read(database, performance.now()));
       });
       repeat("recording events of all servers", recordMs, async () => {
         if (alone === undefined) await unlessAway(() => counts.record());

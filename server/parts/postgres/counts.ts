@@ -8,25 +8,86 @@ import type { Directory } from "./directory.ts";
 
 /** Keeps what all servers have counted, and records the events of thresholds. */
 
-/** Seconds before the last row from which the use of accounts is read again, because commits may come late. */
+/** Seconds before the last read from which the use of accounts is read again, because commits may come late. */
 const overlapSeconds = 5;
+/**
+ * If the database's clock has lost more seconds than this since the last read, it was set back, and all counts are read.
+ * Smaller steps are within the overlap.
+ */
+const maxLostSeconds = 2;
+/** Maximum months known of an account. A clock that jumps can't fill the memory. */
+const maxMonths = 3;
+
+/** The counts that may have changed since the last read: all of them after the clock was set back. */
+const changedCounts = `
+  WITH clock AS MATERIALIZED (SELECT clock_timestamp() AS now)
+  SELECT clock.now::text, hcqs.month_of(clock.now) AS now_month, l.account, l.month, l.used, l.used_before,
+    to_char(l.at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, hcqs.month_of(l.at) AS at_month
+  FROM clock LEFT JOIN hcqs.limits l ON l.at >= CASE
+    WHEN clock.now < $1::timestamptz + make_interval(secs => $2::double precision - ${maxLostSeconds})
+      THEN '-infinity'
+    ELSE $1::timestamptz - make_interval(secs => ${overlapSeconds}) END`;
+
+/**
+ * Stores the days of accounts whose row has a month that is still to come, because the database's clock was ahead. Until
+ * that month, `take` stores none. Each read stores the day of the last request, so up to ten seconds of requests before
+ * midnight may count for the day after.
+ */
+const storeDays = `
+  INSERT INTO hcqs.days AS d SELECT account, (at AT TIME ZONE 'UTC')::date, used_before FROM hcqs.limits
+    WHERE account = ANY ($1::bigint[]) AND month = hcqs.month_of(at) + 1 ORDER BY account
+  ON CONFLICT ON CONSTRAINT days_pkey DO UPDATE SET used = excluded.used WHERE d.used < excluded.used`;
+
+interface ChangedCount {
+  /** The database's time. */
+  now: string;
+  now_month: number;
+  /** Null in the only row if no count has changed. */
+  account: string | null;
+  /** The newest month with requests. It is in the future if the clock was ahead. */
+  month: number;
+  used: number;
+  used_before: number;
+  /** The day and the month of the last call. */
+  day: string;
+  at_month: number;
+}
+
+interface Known {
+  /** Permits granted to all servers. */
+  used: number;
+  /** The quota, and the highest threshold of it whose event is recorded. */
+  quota: number;
+  recorded: number;
+}
+
+/** A threshold that was crossed, and the counts before and after. Never changed. */
+interface Crossing {
+  id: number;
+  month: number;
+  quota: number;
+  before: number;
+  used: number;
+}
 
 /** What all servers count, as far as this server knows, and the events of thresholds that were crossed. */
 export class Counts {
-  readonly #accounts: Pick<Accounts, "of" | "slotOf" | "putDay">;
+  readonly #accounts: Pick<Accounts, "quotaOf" | "slotOf" | "putDay">;
   readonly #context: Pick<PartContext, "store" | "log">;
   readonly #directory: Pick<Directory, "change">;
   readonly #table: PermitTable;
-  /** The permits granted in a month, by account, and the highest threshold whose event is recorded for a quota. */
-  readonly #known = new Map<number, { month: number; used: number; quota: number; recorded: number }>();
-  /** Thresholds that were crossed, by account and month: the counts before and after. Replaced, never changed. */
-  readonly #crossed = new Map<string, { id: number; month: number; before: number; used: number }>();
+  /** What is known, by account and month. */
+  readonly #known = new Map<number, Map<number, Known>>();
+  /** Crossings whose events aren't recorded yet, by account, month and quota. */
+  readonly #crossed = new Map<string, Crossing>();
   /** The UTC day of the last call before an account's days were read, by account. */
   readonly #daysReadOn = new Map<string, string>();
+  /** The database's time at the last read, and the steady clock's. */
   #readTo = "-infinity";
+  #readMs = 0;
 
   constructor(
-    accounts: Pick<Accounts, "of" | "slotOf" | "putDay">,
+    accounts: Pick<Accounts, "quotaOf" | "slotOf" | "putDay">,
     context: Pick<PartContext, "store" | "log">,
     directory: Pick<Directory, "change">,
     table: PermitTable,
@@ -35,38 +96,50 @@ export class Counts {
     this.#context = context;
     this.#directory = directory;
     this.#table = table;
-    for (const [account, used] of context.store.usage.ofMonth(monthName(table.month)))
-      this.#known.set(account, { month: table.month, used, quota: 0, recorded: 0 });
+    // This server's clock may be ahead or behind.
+    for (const month of [table.month - 1, table.month, table.month + 1])
+      for (const [account, used] of context.store.usage.ofMonth(monthName(month)))
+        this.#put(account, month, { used, quota: 0, recorded: 0 });
+  }
+
+  #put(account: number, month: number, known: Known): void {
+    const months = this.#known.get(account) ?? new Map<number, Known>();
+    this.#known.set(account, months.set(month, known));
+    if (months.size <= maxMonths) return;
+    const distance = (each: number) => Math.abs(each - this.#table.month);
+    const [farthest] = [...months.keys()].sort((a, b) => distance(b) - distance(a));
+    months.delete(farthest);
   }
 
   /** Returns the permits granted in a month; undefined if the number was never read. */
   of(account: number, month: number): number | undefined {
-    const known = this.#known.get(account);
-    if (known === undefined || known.month > month) return undefined;
-    return known.month === month ? known.used : 0;
+    const months = this.#known.get(account);
+    const known = months?.get(month);
+    if (known !== undefined) return known.used;
+    // If only earlier months are known, this month had no requests when the counts were read.
+    const isLater = [...(months?.keys() ?? [])].some((each) => each < month);
+    return isLater ? 0 : undefined;
   }
 
-  /** Notes an account's permits granted in a month to all servers. */
-  note(slot: number, month: number, used: number): void {
-    const { id, quota } = this.#accounts.of(slot);
-    const known = this.#known.get(id);
-    const isSame = known?.month === month;
-    const recorded = isSame && known.quota === quota ? known.recorded : 0;
+  /** Notes an account's permits granted in a month to all servers. @param quota the quota while they were granted */
+  note(id: number, month: number, used: number, quota: number): void {
+    const known = this.#known.get(id)?.get(month);
+    const recorded = known?.quota === quota ? known.recorded : 0;
     const highest = reached(used, quota);
     if (highest > recorded) {
-      const key = `${id} ${month}`;
-      const before = this.#crossed.get(key)?.before ?? (isSame ? known.used : 0);
-      this.#crossed.set(key, { id, month, before, used });
+      const key = `${id} ${month} ${quota}`;
+      const before = this.#crossed.get(key)?.before ?? known?.used ?? 0;
+      this.#crossed.set(key, { id, month, quota, before, used });
     }
-    this.#known.set(id, { month, used, quota, recorded: Math.max(recorded, highest) });
+    this.#put(id, month, { used, quota, recorded: Math.max(recorded, highest) });
   }
 
   /** Stores the counts, so that a restart knows them if the database is away then. */
   save(): void {
     const { store } = this.#context;
     store.atomically(() => {
-      for (const [account, { month, used }] of this.#known)
-        store.usage.save(monthName(month), [[account, used]]);
+      for (const [account, months] of this.#known)
+        for (const [month, { used }] of months) store.usage.save(monthName(month), [[account, used]]);
     });
   }
 
@@ -77,10 +150,11 @@ export class Counts {
     const now = new Date();
     const { store, log } = this.#context;
     const events = await this.#directory.change(() =>
-      crossed.flatMap(([, { id, month, before, used }]) => {
+      crossed.flatMap(([, { id, month, quota, before, used }]) => {
         const account = store.accounts.byId(id);
         if (account === undefined) return [];
-        return recordEvents(store, account, { month: monthName(month), before, used }, now);
+        // The account may have another quota by now.
+        return recordEvents(store, { ...account, quota }, { month: monthName(month), before, used }, now);
       }),
     );
     // A further threshold may have been crossed meanwhile.
@@ -88,29 +162,23 @@ export class Counts {
     logEvents(log, events);
   }
 
-  /** Reads the counts that have changed since the last read, for /usage and lists. */
-  async read(database: Database): Promise<void> {
-    const rows = await database.query<{
-      account: string;
-      month: number;
-      used: number;
-      used_before: number;
-      at: string;
-      today: string;
-    }>(
-      `SELECT account, month, used, used_before, at::text, to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS today
-        FROM hcqs.limits WHERE at >= $1::timestamptz - make_interval(secs => ${overlapSeconds}) ORDER BY at`,
-      [this.#readTo],
-    );
+  /**
+   * Reads the counts that have changed since the last read, for /usage and lists.
+   * @param steadyMs a steady clock, by which a step of the database's clock is noticed
+   */
+  async read(database: Pick<Database, "query">, steadyMs: number): Promise<void> {
+    const passedSeconds = (steadyMs - this.#readMs) / 1000;
+    const found = await database.query<ChangedCount>(changedCounts, [this.#readTo, passedSeconds]);
+    const [{ now, now_month }] = found;
+    const rows = found.flatMap(({ account, ...row }) => (account === null ? [] : { account, ...row }));
+    const early = rows.filter(({ month, at_month }) => month === at_month + 1);
+    if (early.length > 0) await database.query(storeDays, [early.map(({ account }) => account)]);
     // An account's days change with its first call of a day: the days from the last call before are new.
-    const changed = rows.filter(({ account, today }) => this.#daysReadOn.get(account) !== today);
+    const changed = rows.filter(({ account, day }) => this.#daysReadOn.get(account) !== day);
     const days = await database.query<{ account: string; day: string; used: number }>(
       `SELECT account, to_char(day, 'YYYY-MM-DD') AS day, used FROM hcqs.days
         JOIN unnest($1::bigint[], $2::date[]) AS a (account, since) USING (account) WHERE day >= since`,
-      [
-        changed.map(({ account }) => account),
-        changed.map(({ account }) => this.#daysReadOn.get(account) ?? "-infinity"),
-      ],
+      [changed.map(({ account }) => account), changed.map((row) => this.#daysSince(row))],
     );
     const { store } = this.#context;
     store.atomically(() => {
@@ -120,21 +188,36 @@ export class Counts {
         store.usage.saveDay(day, [[Number(id), used]]);
         this.#accounts.putDay(slot, day, used);
       }
-      for (const { account: id, month, used, used_before } of rows) {
-        const account = Number(id);
-        const slot = this.#accounts.slotOf(account);
-        if (slot === undefined) continue;
-        store.usage.save(monthName(month), [[account, used]]);
-        if (used_before > 0) store.usage.save(monthName(month - 1), [[account, used_before]]);
-        this.note(slot, month, used);
-        if (month !== this.#table.month) continue;
-        if (this.#table.monthOf(slot) !== month && this.#table.held(slot) === 0)
-          this.#table.enter(slot, month);
-        if (this.#table.monthOf(slot) === month) this.#table.count(slot, used);
-      }
+      for (const row of rows) this.#take(row, now_month);
     });
-    for (const { account, today } of changed)
-      if (this.#accounts.slotOf(Number(account)) !== undefined) this.#daysReadOn.set(account, today);
-    this.#readTo = rows.at(-1)?.at ?? this.#readTo;
+    for (const { account, day } of changed)
+      if (this.#accounts.slotOf(Number(account)) !== undefined) this.#daysReadOn.set(account, day);
+    this.#readTo = now;
+    this.#readMs = steadyMs;
+  }
+
+  /** The first day that may have changed. After a clock that was ahead, it is the day of the last call. */
+  #daysSince({ account, day }: { account: string; day: string }): string {
+    const before = this.#daysReadOn.get(account);
+    if (before === undefined) return "-infinity";
+    return before < day ? before : day;
+  }
+
+  #take({ account, month, used, used_before }: ChangedCount, nowMonth: number): void {
+    const id = Number(account);
+    const slot = this.#accounts.slotOf(id);
+    const quota = this.#accounts.quotaOf(id);
+    if (slot === undefined || quota === undefined) return;
+    const { store } = this.#context;
+    store.usage.save(monthName(month), [[id, used]]);
+    if (used_before > 0) store.usage.save(monthName(month - 1), [[id, used_before]]);
+    this.note(id, month, used, quota);
+    // After a clock that was ahead, the requests of this month are those of the month before.
+    if (month === nowMonth + 1) this.note(id, nowMonth, used_before, quota);
+    const usedNow = month === nowMonth ? used : month === nowMonth + 1 ? used_before : undefined;
+    if (usedNow === undefined || this.#table.month !== nowMonth) return;
+    if (this.#table.monthOf(slot) !== nowMonth && this.#table.held(slot) === 0)
+      this.#table.enter(slot, nowMonth);
+    if (this.#table.monthOf(slot) === nowMonth) this.#table.count(slot, usedNow);
   }
 }

@@ -66,8 +66,6 @@ export interface PermitsOptions {
   take(asked: readonly Asked[]): Promise<Taken>;
   /** Answers requests that wait in a serving thread. */
   answer(thread: number, answers: PermitAnswer[]): void;
-  /** Called with an account's permits granted in a month to all servers. */
-  onCounted(slot: number, month: number, used: number): void;
   /** The steady clock of the table, in milliseconds. */
   now(): number;
   meter?: PermitMeter;
@@ -312,7 +310,6 @@ export class Permits {
         const waitMs = isQuota ? maxRefusalMs : grant.waitMs - this.#roundTripMs;
         this.#refuse(pool, arrived, isQuota ? quotaExceeded : burstExceeded, waitMs, nowMs);
       }
-      this.#options.onCounted(pool.slot, month, grant.used);
     }
     this.#send();
   }

@@ -120,7 +120,6 @@ function openByHand() {
       return promise;
     },
     answer: (_, given) => answers.push(...given),
-    onCounted: () => {},
     now: () => nowMs,
   });
   const wait = (count: number) => {

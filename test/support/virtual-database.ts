@@ -1,0 +1,37 @@
+import { PGlite } from "@electric-sql/pglite";
+import { installation } from "../../server/parts/postgres/schema.ts";
+
+/** The servers' database in PostgreSQL as WebAssembly, with a clock that tests set. */
+
+export class VirtualDatabase {
+  readonly #database: PGlite;
+
+  private constructor(database: PGlite) {
+    this.#database = database;
+  }
+
+  static async create(): Promise<VirtualDatabase> {
+    const database = await PGlite.create();
+    await database.transaction(async (transaction) => {
+      await transaction.exec(installation);
+    });
+    // A function of the first schema in the path takes the place of PostgreSQL's own.
+    await database.exec(`CREATE SCHEMA virtual; CREATE TABLE virtual.clock (now timestamptz);
+      INSERT INTO virtual.clock VALUES (now());
+      CREATE FUNCTION virtual.clock_timestamp() RETURNS timestamptz LANGUAGE sql AS 'SELECT now FROM virtual.clock';
+      SET search_path = virtual, pg_catalog, public; SET timezone = 'UTC'`);
+    return new VirtualDatabase(database);
+  }
+
+  async query<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
+    return (await this.#database.query<Row>(text, [...values])).rows;
+  }
+
+  async setClock(wallMs: number): Promise<void> {
+    await this.query("UPDATE virtual.clock SET now = $1::timestamptz", [new Date(wallMs).toISOString()]);
+  }
+
+  close(): Promise<void> {
+    return this.#database.close();
+  }
+}
