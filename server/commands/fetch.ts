@@ -14,6 +14,7 @@ import {
   shownAddress,
 } from "../../engine/query.ts";
 import { calledAs, parsedArguments, wrongOption } from "../shared/arguments.ts";
+import { pathIn } from "../shared/paths.ts";
 import { defaultOut, importAndPrint, parseOptions as parseImportOptions } from "./import.ts";
 import { runProgram, say } from "./program.ts";
 
@@ -57,7 +58,7 @@ export function parseOptions(args: string[], environment: NodeJS.ProcessEnv) {
     list: flag,
     json: flag,
     url: text,
-    out: { ...text, default: environment.DATASETS_DIR || defaultOut },
+    out: { ...text, default: pathIn(environment, "DATASETS_DIR", defaultOut) },
     catalogue: { ...text, default: catalogueUrl },
     "allow-unterminated": flag,
     force: flag,

@@ -14,6 +14,7 @@ import {
   sourceUrlExpected,
 } from "../../engine/query.ts";
 import { calledAs, parsedArguments, wrongOption } from "../shared/arguments.ts";
+import { pathIn } from "../shared/paths.ts";
 import { registryOf } from "../store/registry.ts";
 import { runProgram, say } from "./program.ts";
 
@@ -47,7 +48,7 @@ export function parseOptions(args: string[], environment: NodeJS.ProcessEnv, now
   const flag = { type: "boolean", default: false } as const;
   const options = {
     year: text,
-    out: { ...text, default: environment.DATASETS_DIR || defaultOut },
+    out: { ...text, default: pathIn(environment, "DATASETS_DIR", defaultOut) },
     codes: text,
     released: text,
     "source-url": text,

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { createServer } from "node:net";
 import * as v from "valibot";
-import { coreSettings, faultsOf, givenIn } from "../shared/settings.ts";
+import { coreSettings, faultsOf, folder, givenIn } from "../shared/settings.ts";
 
 /** Checks that the addresses and folders that the settings name can be used on this machine. */
 
@@ -11,10 +11,10 @@ const listenable = v.checkAsync(canListen, "a name or an address of this machine
 const table = {
   HOST: v.pipeAsync(coreSettings.HOST, listenable),
   OPS_HOST: v.pipeAsync(coreSettings.OPS_HOST, listenable),
-  DATASETS_DIR: v.optional(v.pipe(v.string(), v.check(isFolder, "an existing folder that can be read"))),
+  DATASETS_DIR: v.optional(v.pipe(folder, v.check(isFolder, "an existing folder that can be read"))),
   STATE_DIR: v.optional(
     v.pipe(
-      v.string(),
+      folder,
       v.check((path) => !existsSync(path) || isFolder(path), "a folder, or nothing yet"),
     ),
   ),

@@ -2,7 +2,9 @@ import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import * as v from "valibot";
 import { DataError, shown, withoutCredentials } from "../../engine/query.ts";
+import { isPlainPath, pathExpected } from "./paths.ts";
 import { emailAddress, wholeNumber } from "./schemas.ts";
+import { escapes, writtenUrl } from "./urls.ts";
 
 /** Reads settings from environment variables. Each setting is declared once, in a table. */
 
@@ -20,8 +22,9 @@ const host = v.pipe(
   v.string(),
   v.regex(/^([0-9A-Za-z_.-]+|[0-9A-Fa-f:.]+(%[0-9A-Za-z]+)?)$/, "a host name or an IP address"),
 );
-const folder = v.pipe(
+export const folder = v.pipe(
   v.string(),
+  v.check(isPlainPath, pathExpected),
   v.transform((path) => resolve(path)),
 );
 
@@ -49,7 +52,12 @@ export const origins = v.pipe(
 );
 
 export function isOrigin(text: string): boolean {
-  return /^https?:\/\/[\w.:[\]-]+$/.test(text) && URL.canParse(text) && new URL(text).origin === text;
+  return (
+    /^https?:\/\/[\w.:[\]-]+$/.test(text) &&
+    URL.canParse(text) &&
+    new URL(text).origin === text &&
+    new URL(text).port !== "0"
+  );
 }
 
 export const trueOrFalse = v.pipe(
@@ -72,15 +80,22 @@ export function secretSetting<Value>(about: string, parse: (text: string) => Val
 }
 
 function smtpUrl(text: string): string {
+  const written = writtenUrl(text);
   const url = URL.parse(text);
-  const isComplete =
-    url !== null && /^smtps?:$/.test(url.protocol) && url.hostname !== "" && url.port !== "0";
-  const rest = isComplete
-    ? [url.pathname.replace("/", ""), url.search, url.hash, /%(?![0-9A-F]{2})/i.exec(url.href)?.[0] ?? ""]
-    : [];
-  if (isComplete && rest.every((part) => part === "") && (url.username !== "") === (url.password !== ""))
+  if (
+    written?.hosts.length === 1 &&
+    /^\/?$/.test(written.rest) &&
+    url !== null &&
+    /^smtps?:$/.test(url.protocol) &&
+    url.hostname !== "" &&
+    (url.username !== "") === (url.password !== "")
+  )
     return text;
-  throw new DataError("SMTP_URL", "another form", "smtp://[USER:PASSWORD@]HOST[:PORT], or smtps://…");
+  throw new DataError(
+    "SMTP_URL",
+    "another form",
+    `smtp://[USER:PASSWORD@]HOST[:PORT], or smtps://…, ${escapes}`,
+  );
 }
 
 const aSender = "an e-mail address, or a name and one such as Prices <prices@example.com>";
@@ -105,10 +120,12 @@ export const coreSettings = {
   DATASETS_DIR: v.pipe(
     v.optional(folder, "datasets/snapshots"),
     v.description("the folder of the served snapshots"),
+    v.metadata({ isPath: true }),
   ),
   STATE_DIR: v.pipe(
     v.optional(folder, "var"),
     v.description("the folder of accounts, keys, usage and events; only one server at a time can use it"),
+    v.metadata({ isPath: true }),
   ),
   THREADS: v.pipe(
     v.optional(wholeNumber(1, maxThreads), String(availableParallelism())),
@@ -209,12 +226,12 @@ export function readTable<Table extends SettingTable>(
   return parsed.success ? parsed.output : faultsOf(table, parsed.issues, given);
 }
 
-/** Returns the values of a table's settings in the environment. Empty values count as unset. */
+/** Returns the values of a table's settings in the environment. Empty values count as unset, except paths, because a trial would begin in the default folder. */
 export function givenIn(table: SettingTable, environment: NodeJS.ProcessEnv): Record<string, string> {
   const given: Record<string, string> = {};
-  for (const name of Object.keys(table)) {
+  for (const [name, entry] of Object.entries(table)) {
     const value = environment[name];
-    if (value !== undefined && value !== "") given[name] = value;
+    if (value !== undefined && (value !== "" || v.getMetadata(entry).isPath === true)) given[name] = value;
   }
   return given;
 }

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { KnownVersion } from "../../datasets/revisions.ts";
+import { pathIn } from "../shared/paths.ts";
 import { checkServed, databaseFile, hasLog } from "./served.ts";
 import { Store } from "./store.ts";
 
@@ -11,7 +12,7 @@ import { Store } from "./store.ts";
  * @throws DataError when the state can't be read, or isn't the state that the server uses
  */
 export function registryOf(environment: NodeJS.ProcessEnv): KnownVersion[] {
-  const stateDir = resolve(environment.STATE_DIR || "var");
+  const stateDir = resolve(pathIn(environment, "STATE_DIR", "var"));
   checkServed(stateDir);
   if (!existsSync(databaseFile(stateDir)) && !hasLog(stateDir)) return [];
   const store = Store.open(stateDir, { mayCreate: false });

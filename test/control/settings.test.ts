@@ -7,6 +7,7 @@ import { machineFaults } from "../../server/control/machine.ts";
 import { configure } from "../../server/part.ts";
 import { portalSettings, settingTable } from "../../server/parts/portal/settings.ts";
 import { parts } from "../../server/parts.ts";
+import { pathIn } from "../../server/shared/paths.ts";
 import { coreSettings, readSettings, readTable } from "../../server/shared/settings.ts";
 import { run } from "../support/commands.ts";
 import { documentAt } from "../support/readme.ts";
@@ -49,9 +50,9 @@ test("all invalid settings are listed at once, and nothing is created", async ()
       'THREADS is "0", expected a whole number from 1 to 256',
       'SIGNUP is "yes", expected open, email or off',
       'SIGNUP_DAILY is "-1", expected a whole number from 0 to 100000',
-      "SMTP_URL has another form, expected smtp://[USER:PASSWORD@]HOST[:PORT], or smtps://…",
+      "SMTP_URL has another form, expected smtp://[USER:PASSWORD@]HOST[:PORT], or smtps://…, in a password %23 for #, %3F for ?, %25 for %, %2F for /, %3A for :, %40 for @",
       'MAIL_FROM is "nobody", expected an e-mail address, or a name and one such as Prices <prices@example.com>',
-      "DATABASE_URL has another form, expected postgres://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]…]/DATABASE[?sslmode=…], in a password %40 for @, %3A for :, %2F for /",
+      "DATABASE_URL has another form, expected postgres://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]…]/DATABASE[?sslmode=…], in a password %23 for #, %3F for ?, %25 for %, %2F for /, %3A for :, %40 for @",
       'DATABASE_GRACE is "-1", expected a whole number from 0 to 86400',
       "",
     ].sort(),
@@ -164,7 +165,7 @@ test("equal PORT and OPS_PORT are refused, also beside other errors", () => {
 
 test("an empty setting counts as unset, and other values replace the defaults", () => {
   const defaults = readSettings({});
-  assert.deepEqual(readSettings({ PORT: "", THREADS: "", STATE_DIR: "" }), defaults);
+  assert.deepEqual(readSettings({ PORT: "", THREADS: "", HOST: "" }), defaults);
   assert.ok(!Array.isArray(defaults));
   assert.deepEqual([defaults.HOST, defaults.PORT, defaults.OPS_PORT], ["127.0.0.1", 8080, 9090]);
   const given = readSettings({ PORT: "1", HOST: "::1", STATE_DIR: "x", THREADS: "3" });
@@ -204,6 +205,7 @@ test("SMTP_URL and MAIL_FROM are validated without showing a password", () => {
     "smtp://mail.example.com",
     "smtps://user:p%40ss@mail.example.com:465",
     "smtp://[::1]:25",
+    "smtp://user:p%23%3F%25%2F%3A%40ss@mail.example.com/",
   ])
     assert.deepEqual(mail(smtpUrl), { smtpUrl, from: { name: "", address: "a@example.com" } });
   for (const wrong of [
@@ -214,9 +216,23 @@ test("SMTP_URL and MAIL_FROM are validated without showing a password", () => {
     "smtp://user:%zz@mail.example.com",
     "smtp://mail.example.com/?tls.rejectUnauthorized=false",
     "https://user:secret@mail.example.com",
+    "smtp://user:sec#ret@mail.example.com",
+    "smtp://user:12#34@mail.example.com",
+    "smtp://user:12?34@mail.example.com",
+    "smtp://user:12/34@mail.example.com",
+    "smtp://user:sec@ret@mail.example.com",
+    "smtp://user:secret@mail.example.com#",
+    "smtp://user:secret@mail.example.com/#x",
+    "smtp://user:secret@mail.example.com:00",
+    "smtp://user:secret@mail.example.com:65536",
+    "smtp://user:%ff@mail.example.com",
+    "smtp://user:sec ret@mail.example.com",
+    "smtp://user:sec\tret@mail.example.com",
+    "smtp://user:secret@$HOST",
+    "smtp://user:secret@a.example,b.example",
   ])
     assert.deepEqual(mail(wrong), [
-      "SMTP_URL has another form, expected smtp://[USER:PASSWORD@]HOST[:PORT], or smtps://…",
+      "SMTP_URL has another form, expected smtp://[USER:PASSWORD@]HOST[:PORT], or smtps://…, in a password %23 for #, %3F for ?, %25 for %, %2F for /, %3A for :, %40 for @",
     ]);
   for (const [sender, name] of [
     ["Charge Prices <a@example.com>", "Charge Prices"],
@@ -256,8 +272,7 @@ test("DATASETS_DIR has to be a readable folder if it is set", async () => {
     assert.deepEqual(await machineFaults({ DATASETS_DIR: wrong }), [
       `DATASETS_DIR is "${wrong}", expected an existing folder that can be read`,
     ]);
-  for (const right of [home, link, ""])
-    assert.deepEqual(await machineFaults({ DATASETS_DIR: right }), [], right);
+  for (const right of [home, link]) assert.deepEqual(await machineFaults({ DATASETS_DIR: right }), [], right);
 });
 
 test("a command ignores invalid settings that only the server uses", async () => {
@@ -315,3 +330,69 @@ for (const [name, subcommands] of Object.entries(words))
     }
     assert.ok(!existsSync(folder));
   });
+
+const badPaths = [
+  "",
+  " ",
+  "/var/lib/hcqs ",
+  " /var/lib/hcqs",
+  "/var/lib/hcqs\r",
+  "/var/lib/hcqs\n",
+  "/var/lib\t/hcqs",
+  '"/var/lib/hcqs"',
+  "'/var/lib/hcqs'",
+  "/var/lib/hcqs'",
+  "“/var/lib/hcqs”",
+  "/var/lib/hcqs # the state",
+  "/var/lib/hcqs\u00A0",
+  "~",
+  "~/hcqs",
+  "~hcqs/state",
+  "$HOME/hcqs",
+  `$${"{HOME}"}/hcqs`,
+  "\u0000",
+];
+
+test("a path that no shell has read is refused by the server and by commands, and nothing is created", async () => {
+  const home = temporaryFolder();
+  const expected =
+    "expected a path without a blank or quote at its beginning or end, ~ or $ at its beginning, a comment or a control character";
+  for (const name of ["STATE_DIR", "DATASETS_DIR"])
+    for (const path of badPaths) {
+      const faults = readSettings({ [name]: path });
+      assert.ok(Array.isArray(faults), path);
+      assert.match(faults.join("\n"), new RegExp(`^${name} is ".*", ${expected.replaceAll("$", "[$]")}$`));
+      assert.deepEqual(
+        (await machineFaults({ [name]: path })).filter((fault) => !faults.includes(fault)),
+        [],
+        path,
+      );
+      assert.throws(() => pathIn({ [name]: path }, name, "x"), {
+        message: `${name}: found ${shown(path)}, ${expected}`,
+      });
+    }
+  const wrong = { STATE_DIR: '"state"', DATASETS_DIR: "~/datasets", HOME: home };
+  for (const script of [
+    ["server/main.ts"],
+    ["server/commands/keys.ts", "create", "--account", "a", "--plan", "free"],
+    ["server/commands/accounts.ts", "list"],
+    ["server/commands/state.ts", "backup", "x"],
+    ["server/commands/sample.ts", "--out", home, "--year", "2024"],
+    ["server/commands/import.ts", import.meta.filename, "--year", "2024"],
+    ["server/commands/fetch.ts", "--list"],
+  ]) {
+    const [file, ...args] = script;
+    const { code, stdout, stderr } = await new Running(file, args, wrong).finished();
+    assert.deepEqual([code, stdout], [1, ""], file);
+    assert.match(stderr, /^(STATE_DIR|DATASETS_DIR).*, expected a path without a blank or quote/, file);
+  }
+  assert.deepEqual(readdirSync(home), []);
+});
+
+test("paths with other unusual characters are accepted", () => {
+  for (const name of ["a b", "a#b", "#a", "it's", "a$b", "a~", "état", ".", "-", 'a"b']) {
+    const settings = readSettings({ STATE_DIR: name, DATASETS_DIR: name });
+    assert.ok(!Array.isArray(settings), name);
+    assert.equal(settings.STATE_DIR, path.resolve(name));
+  }
+});

@@ -18,7 +18,8 @@ const runner = `
   process.on("message", async ({ name, args, env }) => {
     const result = { stdout: "", stderr: "", code: 0 };
     for (const name of ["stdout", "stderr"]) process[name].write = (text) => { result[name] += text; return true; };
-    Object.assign(process.env, { WEBHOOK_ALLOW_LOOPBACK: "false", DATABASE_URL: "", DATASETS_DIR: "", HTTPS_PROXY: "", ...env });
+    delete process.env.DATASETS_DIR;
+    Object.assign(process.env, { WEBHOOK_ALLOW_LOOPBACK: "false", DATABASE_URL: "", HTTPS_PROXY: "", ...env });
     process.argv = ["node", name, ...args];
     process.exitCode = 0;
     const file = \`${folder}\${name}.ts\`;

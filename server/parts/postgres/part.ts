@@ -1,25 +1,30 @@
 import * as v from "valibot";
 import { DataError } from "../../../engine/query.ts";
 import { definePart } from "../../part.ts";
+import { isPlainPath, pathExpected } from "../../shared/paths.ts";
 import { wholeNumber } from "../../shared/schemas.ts";
 import { secretSetting } from "../../shared/settings.ts";
+import { escapes, writtenUrl } from "../../shared/urls.ts";
 
 /** Accounts, keys, ceilings and events that several servers share through PostgreSQL, as a part. */
 
-const form =
-  "postgres://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]…]/DATABASE[?sslmode=…], in a password %40 for @, %3A for :, %2F for /";
+const form = `postgres://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]…]/DATABASE[?sslmode=…], ${escapes}`;
 
 const sslModes: readonly string[] = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"];
 
+const files: readonly string[] = ["sslrootcert", "sslcert", "sslkey"];
+
 /**
  * Splits a URL with several hosts into URLs with one host each, in the same order.
- * @throws DataError whose parts don't have the URL's password
+ * @throws DataError whose parts have nothing of the URL
  */
 export function databaseUrls(text: string): string[] {
-  const [, scheme, user = "", hosts, rest] =
-    /^(postgres(?:ql)?:\/\/)([^@/?]*@)?([^/?@]+)(\/[^?/]+(?:\?.*)?)$/.exec(text) ?? [];
-  const urls = hosts?.split(",").map((host) => `${scheme}${user}${host}${rest}`) ?? [];
-  if (urls.length === 0 || urls.some((url) => !URL.parse(url)?.hostname))
+  const written = writtenUrl(text);
+  const [, scheme] = /^(postgres(?:ql)?:\/\/)/.exec(text) ?? [];
+  if (written === undefined || scheme === undefined || !/^\/[^/?]+(\?|$)/.test(written.rest))
+    throw new DataError("DATABASE_URL", "another form", form);
+  const urls = written.hosts.map((host) => `${scheme}${written.login}${host}${written.rest}`);
+  if (urls.some((url) => !URL.parse(url)?.hostname))
     throw new DataError("DATABASE_URL", "another form", form);
   const { searchParams } = new URL(urls[0]);
   const mode = searchParams.get("sslmode");
@@ -27,6 +32,8 @@ export function databaseUrls(text: string): string[] {
     throw new DataError("DATABASE_URL", "another sslmode", sslModes.join(", "));
   if (mode === "verify-ca" && !searchParams.has("sslrootcert"))
     throw new DataError("DATABASE_URL", "sslmode=verify-ca without sslrootcert", "both, or verify-full");
+  const file = files.find((name) => searchParams.has(name) && !isPlainPath(searchParams.get(name) ?? ""));
+  if (file !== undefined) throw new DataError("DATABASE_URL", `another ${file}`, pathExpected);
   return urls;
 }
 

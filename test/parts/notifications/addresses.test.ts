@@ -98,6 +98,14 @@ test("a webhook URL with a non-public address is rejected in any notation", () =
   assert.equal(webhookFault(`${longest}x`, false), "a URL");
 });
 
+test("a new webhook URL with a raw # is rejected, and a stored one goes on", () => {
+  for (const end of ["#", "#x", "?a=b#c", "a#b/c?d"]) {
+    assert.equal(webhookFault(`https://hooks.example.com/${end}`, false), "a URL without #: write %23", end);
+    assert.equal(storedWebhookFault(`https://hooks.example.com/${end}`, false), undefined, end);
+  }
+  assert.equal(webhookFault("https://hooks.example.com/a%23b", false), undefined);
+});
+
 test("a webhook URL whose host name can't be public is rejected when it is set", async () => {
   const hosts =
     "localhost LOCALHOST localhost. a.localhost printer printer. printer.local a.b.LOCAL. metadata.google.internal nas.home.arpa router.lan wiki.corp a.home b.intranet c.private ｌocalhost local" +

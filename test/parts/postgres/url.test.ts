@@ -10,7 +10,14 @@ test("a URL with several hosts is one URL for each host, in the same order", () 
     "postgres://u:p%40@b:5433/d?sslmode=require",
     "postgres://u:p%40@[::1]:1/d?sslmode=require",
   ]);
-  assert.deepEqual(databaseUrls("postgresql://a/d"), ["postgresql://a/d"]);
+  for (const url of [
+    "postgresql://a/d",
+    "postgres://u@a/d",
+    "postgres://u:a%23%3F%25%2F%3A%40b@a:65535/d",
+    "postgres://u:a:b@db_1.example.com/d?sslmode=verify-full&sslrootcert=/etc/a%20b.pem",
+    "postgres://u@%2Fvar%2Frun%2Fpostgresql/d",
+  ])
+    assert.deepEqual(databaseUrls(url), [url]);
 });
 
 for (const text of [
@@ -22,6 +29,31 @@ for (const text of [
   "postgres://u:geheim@a:x/d",
   "postgres://u:geheim@a/d?sslmode=bogus",
   "postgres://u:geheim@a/d?sslmode=verify-ca",
+  "postgres://u:12#geh@a/d",
+  "postgres://u:geh#34@a/d",
+  "postgres://u:geheim@a/d#",
+  "postgres://u:geheim@a/d#geh",
+  "postgres://u:geheim@a/d?sslmode=require#geh",
+  "postgres://u:geh?eim@a/d",
+  "postgres://u:geh?sslmode=require@a/d",
+  "postgres://u:geh@eim@a/d",
+  "postgres://u:geheim@a:0/d",
+  "postgres://u:geheim@a,b:0/d",
+  "postgres://u:geheim@a:00/d",
+  "postgres://u:geheim@a:65536/d",
+  "postgres://u:geheim@a:/d",
+  "postgres://u:geh eim@a/d",
+  "postgres://u:geh\teim@a/d",
+  "postgres://u:geheim@a/d\n",
+  " postgres://u:geheim@a/d",
+  "postgres://u:geh\\eim@a/d",
+  "postgres://u:geh%eim@a/d",
+  "postgres://u:geheim%@a/d",
+  "postgres://u:geheim%ff@a/d",
+  "postgres://u:geheim@$HOST/d",
+  '"postgres://u:geheim@a/d"',
+  "postgres://u:geheim@a/d?sslrootcert=~/geh.pem",
+  "postgres://u:geheim@a/d?sslmode=verify-ca&sslrootcert='geh.pem'",
 ])
   test(`${text} is refused without its password in the message`, () => {
     assert.throws(

@@ -1,0 +1,21 @@
+import { DataError, shown } from "../../engine/query.ts";
+
+/** Checks paths in settings. A file that a service manager or a container reads isn't read by a shell. */
+
+export const pathExpected =
+  "a path without a blank or quote at its beginning or end, ~ or $ at its beginning, a comment or a control character";
+
+/** Whether a text is a path as it was meant. A quote, a comment or `~` would become a part of another folder's name. */
+export function isPlainPath(text: string): boolean {
+  return /^(?![\s"'`“”‘’~$])[^\p{Cc}]*(?<![\s"'`“”‘’])$/u.test(text) && text !== "" && !/\s#/.test(text);
+}
+
+/**
+ * Returns the path in an environment variable, or else the default.
+ * @throws DataError when the path isn't as `isPlainPath` says
+ */
+export function pathIn(environment: NodeJS.ProcessEnv, name: string, byDefault: string): string {
+  const path = environment[name] ?? byDefault;
+  if (!isPlainPath(path)) throw new DataError(name, shown(path), pathExpected);
+  return path;
+}

@@ -1,0 +1,38 @@
+/** Reads URLs with passwords as they are written. A parser takes a raw `#` in a password for the URL's end. */
+
+/** A URL of a service, in the parts that it is written in. */
+export interface WrittenUrl {
+  /** The user and the password, still escaped, with the `@`; empty if there are none. */
+  login: string;
+  /** Each with its port, if it has one. */
+  hosts: string[];
+  /** What follows the hosts: empty, or a path and a query. */
+  rest: string;
+}
+
+/** How to write characters that would end a password. */
+export const escapes = "in a password %23 for #, %3F for ?, %25 for %, %2F for /, %3A for :, %40 for @";
+
+const form = /^[a-z]+:\/\/([^@/?#\\\s\p{Cc}]*@)?([^@/?#\\\s\p{Cc}]+)(\/[^#\\\s\p{Cc}]*)?$/u;
+/** A name, an IPv4 address, an IPv6 address or an escaped path, and a port from 1 to 65535. */
+const hostForm =
+  /^(?:[\w.%-]+|\[[\da-f:.]+\])(?::(?:[1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5]))?$/i;
+
+/** Splits a URL. Returns undefined if a parser might read it otherwise than it is written. */
+export function writtenUrl(text: string): WrittenUrl | undefined {
+  const [, login = "", hosts = "", rest = ""] = form.exec(text) ?? [];
+  const all = hosts.split(",");
+  return all.every((host) => hostForm.test(host)) && isUnescapable(text)
+    ? { login, hosts: all, rest }
+    : undefined;
+}
+
+/** Whether each percent sign begins an escape, and the escapes are UTF-8. */
+function isUnescapable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
