@@ -35,7 +35,7 @@ export { csvBytes, csvPieces } from "./exports/csv.ts";
 export { type ExportScope, type RowStatus, rowStatuses } from "./exports/scope.ts";
 export { findGroup, groupSize, stateGroup, stateIndex } from "./image/group-numbers.ts";
 export { attachImage, type Image, imageFormatVersion, textAt, textOf } from "./image/image.ts";
-export { findPlace, type Places, type Point, pointAt } from "./image/places.ts";
+export { defaultMiles, findPlace, maxMiles, type Places, type Point, pointAt } from "./image/places.ts";
 export { detailsOf, dollarsOf, summaryOf } from "./image/statistics-fields.ts";
 export { type City, citiesNamed } from "./search/cities.ts";
 export { groupOfCode, hcpcsCodeIn, procedureIncluding } from "./search/codes.ts";

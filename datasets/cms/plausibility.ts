@@ -6,15 +6,15 @@ import { isReadTwice, readTwice } from "./names.ts";
 /** Warns about figures and names that are possible but probably wrong. */
 
 /** CMS suppresses the amounts of rows with at most this many services. */
-const maxSuppressedServices = 10;
+export const maxSuppressedServices = 10;
 /** If a median charge grew by this factor since the previous snapshot, its amounts may be in another unit. */
-const suspectedGrowth = 30;
+export const suspectedGrowth = 30;
 const maxNamed = 3;
 
 /** A release has some 117,000 rows, 3,100 facilities, and 49 states and the District of Columbia. */
-const leastRows = 90_000;
+export const leastRows = 90_000;
 export const leastFacilities = 2000;
-const leastStates = 45;
+export const leastStates = 45;
 
 /** Returns a warning if a file has far fewer rows, facilities or states than a release. */
 export function suspectPart(rows: number, facilities: number, states: number): string[] {
@@ -79,7 +79,7 @@ function suspectTexts(kind: string, texts: readonly string[], why: string): stri
 }
 
 /**
- * Returns a warning if the median charge has grown at least thirtyfold.
+ * Returns a warning if the median charge has grown at least by the factor `suspectedGrowth`.
  *
  * @param before path of the previous snapshot, which is ignored if it can't be read
  */

@@ -1,6 +1,6 @@
 import { listFacilities, orderFacilities } from "../answers/facility-list.ts";
 import { type Image, textAt } from "../image/image.ts";
-import { findPlace, isZip, pointAt } from "../image/places.ts";
+import { defaultMiles, findPlace, isZip, pointAt } from "../image/places.ts";
 import { facilitiesInCityOf } from "./cities.ts";
 import { stateOf } from "./nicknames.ts";
 import { meaningOf } from "./text.ts";
@@ -8,8 +8,6 @@ import { indexOf } from "./text-index.ts";
 import { fillerWords, genericWords, questionWords } from "./vocabulary.ts";
 
 /** Finds hospitals around a place that a search names: `mercy near 63101`, `hospitals close to boston`, `60614`. */
-
-const nearMiles = 50;
 
 /** The facilities around a place, nearest first, and their distances. */
 export interface Nearby {
@@ -22,7 +20,7 @@ export interface Nearby {
 }
 
 /**
- * Finds the facilities within 50 miles of the place that a search names. Returns undefined if the search names no
+ * Finds the facilities within `defaultMiles` of the place that a search names. Returns undefined if the search names no
  * place, an unknown place, or a city that is in several states.
  *
  * @param isNamed whether a ZIP code beside a name has to stand after a word such as near
@@ -33,7 +31,7 @@ export function nearbyIn(image: Image, words: readonly string[], isNamed: boolea
   const { rest, place, name } = named;
   const list = listFacilities(
     image,
-    { status: "all", near: { ...pointAt(image, place), miles: nearMiles } },
+    { status: "all", near: { ...pointAt(image, place), miles: defaultMiles } },
     "distance",
   );
   const order = Array.from(orderFacilities(list, false));

@@ -14,7 +14,7 @@ import { closers, isStopping, log, repeat } from "./running.ts";
 
 /** Interval between checks for changes by commands, which wait for the next check. */
 const refreshMs = 100;
-const saveMs = 1000;
+export const saveMs = 1000;
 /** A state older than this causes a warning at start. */
 const maxFreshMs = 3_600_000;
 /** Maximum wait for a command that is writing. The wait blocks the operator's listener. */

@@ -78,6 +78,24 @@ test("a store, a lock and a guard make files that only their owner can read", ()
   }
 });
 
+test("a start takes every right of group and others away from the state's folder and from each of its files", () => {
+  const folder = path.join(temporaryFolder(), "state");
+  const guard = new StateGuard(folder);
+  const store = Store.open(folder);
+  guard.watch();
+  const paths = [folder, ...readdirSync(folder).map((name) => path.join(folder, name))];
+  for (const each of paths)
+    for (const right of [0o040, 0o020, 0o010, 0o004, 0o002, 0o001]) {
+      const owner = statSync(each).mode & 0o777;
+      chmodSync(each, owner | right);
+      assert.deepEqual(narrowAccess(folder), [each], `${each} with ${right.toString(8)}`);
+      assert.equal(statSync(each).mode & 0o777, owner);
+    }
+  assert.ok(paths.length > 4, paths.join());
+  store.close();
+  guard.close();
+});
+
 test("a shared folder such as /tmp keeps its access, and the state files in it become private", () => {
   const folder = temporaryFolder();
   chmodSync(folder, 0o1777);

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import {
   citiesNamed,
+  defaultMiles,
   dollarsOf,
   type FacilityFilter,
   type FacilityPrice,
@@ -12,6 +13,7 @@ import {
   type Image,
   listFacilities,
   maxCents,
+  maxMiles,
   nameFacility,
   type Point,
   pointAt,
@@ -36,7 +38,6 @@ const statuses = [...rowStatuses, "all"] as const;
 const orders = ["asc", "desc"] as const;
 const maxCityCharacters = 100;
 const maxProcedureCharacters = 200;
-const defaultMiles = 50;
 
 /** Parameters and sort orders that require another parameter. */
 const needed = {
@@ -85,9 +86,9 @@ const parameters = v.object({
   ),
   within: v.optional(
     v.pipe(
-      wholeNumber(1, 500),
+      wholeNumber(1, maxMiles),
       v.description(
-        `Maximum distance from \`near\` in miles, 1 to 500; default ${defaultMiles}. ${onlyWith("within")}`,
+        `Maximum distance from \`near\` in miles, 1 to ${maxMiles}; default ${defaultMiles}. ${onlyWith("within")}`,
       ),
       v.examples([25]),
     ),

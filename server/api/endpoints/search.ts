@@ -2,6 +2,7 @@ import * as v from "valibot";
 import {
   absentIn,
   type DocumentKind,
+  defaultMiles,
   documentKinds,
   search as findMatches,
   type Image,
@@ -21,7 +22,8 @@ const howItMatches =
   "understood.\n\n" +
   "`score` is 0.5 and more where every significant word matched and nothing else fits as well; below, words were dropped or " +
   "guessed. `query.ignored` lists words that were set aside. A ZIP code, and a place after `near`, list the hospitals " +
-  "within 50 miles. A place in a search for procedures (`in Houston`, `hip replacement Chicago`) is taken off, and returned in `query.place`. `absent` " +
+  `within ${defaultMiles} miles. ` +
+  "A place in a search for procedures (`in Houston`, `hip replacement Chicago`) is taken off, and returned in `query.place`. `absent` " +
   "names what this data can't have, such as an MRI or a visit, and where to look.\n\n" +
   "Only what has prices is listed; with `state`, only what has prices there. `matched` says which codes or patients' words " +
   "found a procedure group.";
