@@ -298,6 +298,7 @@ const headers = {
     },
     headerExamples["Cache-Control"],
   ),
+  NoStore: header("Caches don't keep errors.", { type: "string", const: "no-store" }),
   Vary: header("The request headers that the answer depends on.", text, headerExamples.Vary),
   ContentDisposition: header(
     "The file's name. It has the data version, and the procedure and state of the rows.",
@@ -354,6 +355,7 @@ function errorResponse(types: readonly ApiErrorType[]) {
     description: types.map((type) => `\`${type}\`: ${apiErrors[type].when}`).join(" "),
     headers: {
       ...limitHeaders,
+      "Cache-Control": reference("headers", "NoStore"),
       "X-Request-Id": reference("headers", "RequestId"),
       ...Object.fromEntries(ownHeaders),
     },

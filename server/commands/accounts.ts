@@ -188,6 +188,7 @@ await runCommand("accounts", parts, {
     usage: "NAME",
     about:
       "Suspends an account. Within a second all of its keys are answered like invalid keys (401), until resume.",
+    endsAccess: true,
     run: suspend,
   },
   resume: { usage: "NAME", about: "Lets the keys of a suspended account work again.", run: resume },

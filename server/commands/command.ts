@@ -8,6 +8,7 @@ import { type CommandOutput, configure, type Part } from "../part.ts";
 import { calledAs } from "../shared/arguments.ts";
 import { wholeNumber } from "../shared/schemas.ts";
 import type { Settings } from "../shared/settings.ts";
+import { withReserve } from "../store/room.ts";
 import { checkServed, databaseFile, isServed } from "../store/served.ts";
 import { type Changes, onlyACopy, Store } from "../store/store.ts";
 import { runProgram } from "./program.ts";
@@ -46,6 +47,8 @@ interface Subcommand extends Help {
   makesState?: boolean;
   /** Whether the command writes nothing to the state, so that a server can write meanwhile. */
   onlyReads?: boolean;
+  /** Whether the command ends somebody's access. On a full disk it uses the room that is reserved there. */
+  endsAccess?: boolean;
   read?(args: string[]): MovedAccount[];
   run(args: string[], context: Context): CommandOutput;
 }
@@ -129,8 +132,13 @@ async function run(parts: readonly Part[], subcommand: AnySubcommand, args: stri
       store.progress.noteSaved(context.now);
       return { output, changes };
     };
+    const change = () => store.atomically(runCounted);
     const { output, changes } =
-      subcommand.onlyReads === true ? store.consistently(runCounted) : store.atomically(runCounted);
+      subcommand.onlyReads === true
+        ? store.consistently(runCounted)
+        : subcommand.endsAccess === true
+          ? withReserve(stateDir, change)
+          : change();
     // The result is printed before the wait, so that an interruption loses no key.
     process.stdout.write(output.result);
     if (isNew) process.stderr.write(`made a new state in STATE_DIR ${stateDir}\n`);

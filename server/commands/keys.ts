@@ -195,7 +195,7 @@ await runCommand("keys", parts, {
       "Lists the keys of all accounts, each with the UTC day on which the server of this STATE_DIR last admitted it (as last saved). With DATABASE_URL, no day is known.",
     run: list,
   },
-  revoke: { usage: "ID", about: "Ends a key at once, for good.", run: revoke },
+  revoke: { usage: "ID", about: "Ends a key at once, for good.", endsAccess: true, run: revoke },
   expire: {
     usage: "ID --at ISO|now|never",
     about:

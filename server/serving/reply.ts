@@ -118,7 +118,8 @@ export interface Reply {
 }
 
 const json = "application/json";
-const contentType = `Content-Type: ${json}`;
+/** A cache between the server and its clients must not give one caller's error to another. */
+const errorLines = `Content-Type: ${json}\r\nCache-Control: no-store`;
 
 /**
  * Makes the last lines of a head. The heads of all replies of the API end with them: 200, 206, 304 and every error, with
@@ -130,7 +131,7 @@ export function lastLines(resetMs: number): string {
 
 export function errorReply(error: ApiError, lastLines: string, remaining: number): Reply {
   const own = error.headers.map(({ name, value }) => `${name}: ${value}`);
-  const lines = [error.status, contentType, ...own].join("\r\n");
+  const lines = [error.status, errorLines, ...own].join("\r\n");
   return {
     status: Number.parseInt(error.status, 10),
     head: `${lines}${lastLines}${remaining}`,

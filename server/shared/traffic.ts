@@ -54,6 +54,9 @@ export const maxTimedEach = 1000;
 export const busyStride = 16;
 const untimed = -1;
 
+/** Statuses that alerts name. They are shown before they occur, so that the first occurrence shows as a rise. */
+const alertedStatuses = ["500", "503"];
+
 export class ThreadTraffic {
   readonly #words: Float64Array;
   readonly #nowMs: () => number;
@@ -167,15 +170,14 @@ export class Traffic {
   }
 
   /**
-   * Sums the counts of all threads. Leaves out a route's statuses that never occurred, except 500, so that a first 500
-   * shows as a rise.
+   * Sums the counts of all threads. Leaves out a route's statuses that never occurred, except those that alerts name.
    */
   snapshot(): TrafficSnapshot {
     const answers: Answers[] = [];
     for (const [route, name] of this.#routes.entries())
       for (const [place, status] of statusNames.entries()) {
         const found = this.#answersOf(cellOf(route, place));
-        if (found.requests > 0 || status === "500") answers.push({ route: name, status, ...found });
+        if (found.requests > 0 || alertedStatuses.includes(status)) answers.push({ route: name, status, ...found });
       }
     const [burst, quota, clock] = ceilings.map((_, i) => this.#sum(i));
     const [missing, malformed, unknown, inactive] = keyFaults.map((_, i) => this.#sum(ceilings.length + i));

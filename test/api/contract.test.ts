@@ -65,7 +65,8 @@ function checkError(answer: Answer, status: number, type: string): void {
   assert.equal(answer.header("Allow"), status === 405 ? "GET, HEAD" : undefined);
   assert.equal(answer.header("Retry-After"), undefined);
   assert.match(answer.header("X-Request-Id") ?? "", /^[0-9a-f]{16}-[0-9a-z]+$/);
-  for (const name of ["ETag", "Cache-Control", "Content-Encoding", "Connection"])
+  assert.equal(answer.header("Cache-Control"), "no-store");
+  for (const name of ["ETag", "Content-Encoding", "Connection"])
     assert.equal(answer.header(name), undefined, name);
   assert.doesNotMatch(answer.body.toString(), /(-z){32}-/, "more than 64 characters of input");
 }
@@ -228,6 +229,7 @@ function checkRefused(answer: Answer, ceiling: string, message: RegExp): void {
   assert.match(said, message);
   assert.equal(answer.header("Content-Type"), "application/json");
   assert.equal(answer.header("X-RateLimit-Remaining"), "0");
+  assert.equal(answer.header("Cache-Control"), "no-store");
   assert.match(answer.header("Retry-After") ?? "", /^[1-9]\d*$/);
 }
 

@@ -33,6 +33,22 @@ async function metricsOf({ ops }: { ops: string }): Promise<Map<string, number>>
 
 const [requests, times] = ["hcqs_http_requests_total", "hcqs_http_request_duration_seconds"];
 
+test("each series that an alert's labels name is there before its first event", async () => {
+  const rules = readFileSync(path.join(import.meta.dirname, "../../server/monitoring/alerts.yaml"), "utf8");
+  const metrics = await metricsOf(server);
+  const named = [...rules.matchAll(/(hcqs_\w+)\{(\w+)=(~?)"([^"]+)"\}/g)];
+  assert.ok(named.length > 3);
+  for (const [all, name, label, tilde, value] of named) {
+    const form = new RegExp(`^${name}\\{(.*,)?${label}="${value}"`);
+    const found = [...metrics.keys()].filter((series) => form.test(series));
+    assert.notEqual(found.length, 0, all);
+    if (tilde === "") continue;
+    // Every status that the expression means, of every route.
+    for (const status of ["500", "503"])
+      assert.ok(metrics.has(`${requests}{route="${pricesPath}",status="${status}"}`), status);
+  }
+});
+
 test("requests are counted by route and status, and each is timed", async () => {
   const asked: [
     request: string,

@@ -177,3 +177,32 @@ test("a start or a command that needs room on a full disk says how much, in one 
   }
   assert.deepEqual([readdirSync(disk).toSorted(), readdirSync(data), existsSync(file)], [before, [], false]);
 });
+
+for (const isServed of [false, true])
+  test(`a key is revoked and an account suspended on a full disk ${isServed ? "while a server runs" : "without a server"}`, async (t) => {
+    const { stateDir, fill, empty } = mountDisk(t);
+    const keys = ["acme", "other"].map((name) => createKey(stateDir, name, { burst: 1000, quota: 100 }));
+    const server = serverOn(t, stateDir);
+    const { api } = await ready(server);
+    if (!isServed) {
+      server.signal("SIGTERM");
+      await server.finished();
+    }
+    fill();
+    const statusOf = async (key: string) => (await call({ api, key }, "GET /api/v1/datasets")).status;
+    for (const [i, words] of [
+      ["keys", "revoke", "1"],
+      ["accounts", "suspend", "other"],
+    ].entries()) {
+      const { status, stderr } = hcqs(words, { STATE_DIR: stateDir });
+      // The server applies the change, but may have no room to say so.
+      assert.match(stderr, isServed ? /^(this is stored, but .*\n)?$/ : /^$/, words.join(" "));
+      assert.equal(status, 0, words.join(" "));
+      if (isServed) assert.equal(await statusOf(keys[i]), 401);
+    }
+    empty();
+    const store = Store.open(stateDir);
+    t.after(() => store.close());
+    assert.notEqual(store.keys.byId(1)?.revoked_at, null);
+    assert.notEqual(store.accounts.byName("other")?.suspended_at, null);
+  });
