@@ -37,7 +37,7 @@ export { findGroup, groupSize, stateGroup, stateIndex } from "./image/group-numb
 export { attachImage, type Image, imageFormatVersion, textAt, textOf } from "./image/image.ts";
 export { defaultMiles, findPlace, maxMiles, type Places, type Point, pointAt } from "./image/places.ts";
 export { detailsOf, dollarsOf, summaryOf } from "./image/statistics-fields.ts";
-export { type City, citiesNamed } from "./search/cities.ts";
+export { type City, citiesNamed, stateAt } from "./search/cities.ts";
 export { groupOfCode, hcpcsCodeIn, procedureIncluding } from "./search/codes.ts";
 export type { Matches } from "./search/find.ts";
 export { absentHospital, emptyStateIn, explainNoMatch, isSentence } from "./search/no-match.ts";

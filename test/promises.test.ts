@@ -4,7 +4,6 @@ import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { maxTitleLines } from "../datasets/cms/addendum.ts";
 import {
-  leastFacilities,
   leastRows,
   leastStates,
   maxSuppressedServices,
@@ -16,6 +15,7 @@ import { maxRetryAfterMs } from "../datasets/http.ts";
 import { defaultSampleRows } from "../datasets/sample/synthetic.ts";
 import {
   defaultMiles,
+  leastFacilities,
   maxImageRows,
   maxMiles,
   maxNameCharacters,

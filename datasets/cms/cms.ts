@@ -21,7 +21,7 @@ import {
 } from "../../engine/index.ts";
 import { isRounded, isTotal, orCode, orCount, orPlainNumber, orState } from "./hints.ts";
 import { cleanName, Spellings } from "./names.ts";
-import { leastFacilities, suspicionsAbout } from "./plausibility.ts";
+import { suspicionsAbout } from "./plausibility.ts";
 
 /** The names of the 2023 release. They are compared by letters and digits only. */
 const requiredNames = {
@@ -55,10 +55,6 @@ const addressColumns = ["street", "zip", "ruralUrbanCode", "ruralUrbanDescriptio
 /** A file with such a name but no allowed amount has the layout of 2011–2015. */
 const oldLayoutNames = ["providerid", "averageestimatedsubmittedcharges", "averagetotalpayments"];
 
-/** The portal's pages show this sentence above the numbers. */
-const partText = (facilities: number) =>
-  `This file has only ${facilities} hospitals, where a whole release has some 3,000: hospitals and states may be missing.`;
-
 /**
  * Describes the source of a CMS release. The caveat says so if `facilities`, a number, is too low for a whole release.
  */
@@ -76,7 +72,7 @@ export function cmsProvenance(
     sourceUrl,
     sourceSha256,
     released,
-    caveat: standardCaveat(dataYear) + (facilities < leastFacilities ? ` ${partText(facilities)}` : ""),
+    caveat: standardCaveat(dataYear, facilities),
   };
 }
 

@@ -1,4 +1,4 @@
-import { blank, partsOf, type SnapshotTable, shown } from "../../engine/index.ts";
+import { blank, leastFacilities, partsOf, type SnapshotTable, shown } from "../../engine/index.ts";
 import { snapshotIn } from "../revisions.ts";
 import { isMissing } from "./hints.ts";
 import { isReadTwice, readTwice } from "./names.ts";
@@ -13,7 +13,6 @@ const maxNamed = 3;
 
 /** A release has some 117,000 rows, 3,100 facilities, and 49 states and the District of Columbia. */
 export const leastRows = 90_000;
-export const leastFacilities = 2000;
 export const leastStates = 45;
 
 /** Returns a warning if a file has far fewer rows, facilities or states than a release. */

@@ -2,7 +2,7 @@ import { encodeRepeated, encodeText } from "../encode.ts";
 import { csvLengths } from "../exports/csv.ts";
 import { checkHeap, facilityDocuments, procedureDocuments, wordsByText } from "../search/build.ts";
 import { foldedCase } from "../search/text.ts";
-import { byField, facilityFields, type HcpcsCode, versionName } from "../snapshot/schema.ts";
+import { byField, facilityFields, type HcpcsCode, procedureFields, versionName } from "../snapshot/schema.ts";
 import type { Snapshot } from "../snapshot/snapshot.ts";
 import { ascending, partsOf } from "../snapshot/table.ts";
 import { encodeHeads, encodePrefixes, measureAnswers, writeAnswers } from "./answer-bytes.ts";
@@ -31,7 +31,10 @@ export function buildImage(
   places: Places = noPlaces,
 ): SharedArrayBuffer {
   const { provenance, counts, isSynthetic, codes, sha256, contentSha256 } = snapshot;
-  const { facilities, procedures, rows } = partsOf(snapshot.table);
+  const { rows, ...texts } = partsOf(snapshot.table);
+  // Some tools fill texts up with blanks. The checksums are over the texts as the file has them.
+  const facilities = trimmed(texts.facilities, facilityFields);
+  const procedures = trimmed(texts.procedures, procedureFields);
   const wordsOf = wordsByText();
   const version = versionName(provenance);
   const included = includedCodes(procedures.code, codes);
@@ -100,6 +103,10 @@ export function buildImage(
   const buffer = layOut(contents, version, limits?.image ?? maxImageBytes);
   measureCsv(attachImage(buffer));
   return buffer;
+}
+
+function trimmed<Field extends string>(texts: Record<Field, string[]>, fields: readonly Field[]) {
+  return byField(fields, (field) => texts[field].map((text) => text.trim()));
 }
 
 function includedCodes(procedures: string[], codes: Snapshot["codes"]): HcpcsCode[][] {

@@ -1,5 +1,5 @@
 import { type Image, textAt } from "../image/image.ts";
-import type { Point } from "../image/places.ts";
+import { type Point, tenthsBetween } from "../image/places.ts";
 import { withPrefix } from "../sorted.ts";
 import { cityField } from "./fields.ts";
 import { citiesOfNickname, facilitiesIn, facilitiesOfNickname, stateOf } from "./nicknames.ts";
@@ -81,4 +81,15 @@ function citiesWithName(image: Image, words: readonly string[]): City[] {
     latitude: placeCityLatitude[start + i],
     longitude: placeCityLongitude[start + i],
   }));
+}
+
+/** Returns the state of the city that is nearest to a point; undefined if there are no cities. O(cities). */
+export function stateAt(image: Image, { latitude, longitude }: Point): string | undefined {
+  const { placeCity, placeCityLatitude, placeCityLongitude } = image;
+  let [nearest, least] = [-1, Number.POSITIVE_INFINITY];
+  for (let city = 0; city < placeCityLatitude.length; city++) {
+    const tenths = tenthsBetween(latitude, longitude, placeCityLatitude[city], placeCityLongitude[city]);
+    if (tenths < least) [nearest, least] = [city, tenths];
+  }
+  return nearest < 0 ? undefined : textAt(placeCity, nearest).slice(-2);
 }

@@ -149,12 +149,20 @@ export const syntheticCaveat =
   "This is a synthetic sample: facilities and amounts are invented, calibrated on published state averages of " +
   "CMS 2023. It says nothing about any real hospital and is not for decisions.";
 
-/** Returns what users of CMS's release of a year have to know. */
-export function standardCaveat(dataYear: number): string {
+/** A release has some 3,000 facilities. A file with fewer than this number is a part of one. */
+export const leastFacilities = 2000;
+
+/** Returns what users of CMS's release of a year have to know, with the number of facilities if it is too low. */
+export function standardCaveat(dataYear: number, facilities: number): string {
+  const part =
+    facilities >= leastFacilities
+      ? ""
+      : ` This file has only ${facilities} hospital${facilities === 1 ? "" : "s"}, where a whole release has some 3,000: hospitals and states may be missing.`;
   return (
     `Averages per hospital and comprehensive APC for Original Medicare in calendar year ${dataYear}; ` +
     "submitted charges are list prices, not what patients pay. " +
-    "CMS suppresses the amounts of rows with 10 or fewer services, which take no part in any figure."
+    "CMS suppresses the amounts of rows with 10 or fewer services, which take no part in any figure." +
+    part
   );
 }
 

@@ -48,7 +48,8 @@ export function sealSnapshot(
     ...stated,
     title: stated.title ?? `OPPS charges ${versionName(stated)}`,
     publisher: stated.publisher ?? "unknown",
-    caveat: stated.caveat ?? (isSynthetic ? syntheticCaveat : standardCaveat(stated.dataYear)),
+    caveat:
+      stated.caveat ?? (isSynthetic ? syntheticCaveat : standardCaveat(stated.dataYear, counts.facilities)),
   };
   return { table, provenance, counts, isSynthetic, codes, ...checksums(table, stated, counts, codes) };
 }

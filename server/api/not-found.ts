@@ -13,6 +13,7 @@ import {
   type RowCounts,
   rowsOfScope,
   search,
+  stateAt,
   sureScore,
   textAt,
   versionName,
@@ -113,12 +114,32 @@ export function noRows(
 export function noFacilities(image: Image, asked: string, { filter, unplaced }: FacilityList): ApiError {
   const what = asked === "" ? "there is no facility" : `no facility matches ${echo(asked)}`;
   const { procedure, states, city, ccns, near } = filter;
-  if (unplaced > 0) return notFound(image, what, `facilities whose ZIP code has no known place: ${unplaced}`);
+  const around = near === undefined ? 0 : listFacilities(image, { status: "all", near }, "name").items.length;
+  if (near !== undefined) {
+    const all = listFacilities(image, { ...filter, near: undefined }, "name").items.length;
+    if (all > 0 && all === unplaced)
+      return notFound(image, what, `facilities whose ZIP code has no known place: ${unplaced}`);
+    if (around === 0) return notFound(image, what, noneAround(image, near));
+  }
   // Keeps the conditions on the place only.
   const there: FacilityFilter = { procedure, status: "all", states, city, ccns, near };
   const others = procedure === undefined ? 0 : listFacilities(image, there, "name").items.length;
   if (others > 0) return notFound(image, what, `facilities with another status or charge: ${others}`);
+  if (near !== undefined)
+    return notFound(
+      image,
+      what,
+      `hospitals within ${near.miles} miles that don't meet the other conditions: ${around}`,
+    );
   return notFound(image, what, states?.length === 1 ? noRowsIn(image, states[0]) : undefined);
+}
+
+/** Says why no hospital is around a place. */
+function noneAround(image: Image, near: NonNullable<FacilityFilter["near"]>): string {
+  const none = `no hospital is within ${near.miles} mile${near.miles === 1 ? "" : "s"} of it`;
+  const state = stateAt(image, near);
+  const reason = noRowsIn(image, state);
+  return reason === undefined ? none : `${none}, and it is in ${state}: ${reason}`;
 }
 
 /** Makes the error for an empty list of procedures. @param minFacilities the requested minimum of facilities */

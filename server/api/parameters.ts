@@ -9,7 +9,8 @@ import { ApiError, echo, echoBare } from "./errors.ts";
 export type Parameters = v.ObjectEntries;
 
 /**
- * Parses a query, without its `?`, into decoded values by name. Control characters and repeated names are errors.
+ * Parses a query, without its `?`, into decoded values by name, without spaces at their ends. Control characters and
+ * repeated names are errors.
  * @throws ApiError `invalid_parameter`
  */
 export function parseQuery(query: string): Map<string, string> {
@@ -31,7 +32,7 @@ export function parseQuery(query: string): Map<string, string> {
         param: echoBare(name),
       });
     const value = equals < 0 ? "" : part.slice(equals + 1);
-    values.set(name, isPlain ? value : decodeInQuery(value, name));
+    values.set(name, isPlain ? value : decodeInQuery(value, name).replace(/^ +| +$/g, ""));
   }
   return values;
 }

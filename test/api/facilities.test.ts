@@ -190,7 +190,7 @@ describe("lists of facilities", () => {
     };
     assert.deepEqual(unknownIn("ccn=000001,000002"), []);
     assert.deepEqual(unknownIn("ccn=ZZZZZZ,000001,AAAAAA,ZZZZZZ"), ["ZZZZZZ", "AAAAAA"]);
-    assert.deepEqual(unknownIn("ccn=zZZzzz,000001,AAAAAA,ZZZZZZ,aaaaaa"), ["zZZzzz", "AAAAAA"]);
+    assert.deepEqual(unknownIn("ccn=zZZzzz,000001,AAAAAA,ZZZZZZ,aaaaaa"), ["ZZZZZZ", "AAAAAA"]);
     // A facility that other conditions leave out isn't unknown.
     assert.deepEqual(unknownIn("ccn=000001,000003,ZZZZZZ&state=NY"), ["ZZZZZZ"]);
     assert.deepEqual(unknownIn("procedure=5072&ccn=000001,000006,ZZZZZZ"), ["ZZZZZZ"]);

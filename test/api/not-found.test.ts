@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as v from "valibot";
-import { coverageOf } from "../../engine/index.ts";
-import { ask, imageOf, refusal, versionsOf } from "../support/endpoint-oracle.ts";
+import { coverageOf, partsOf } from "../../engine/index.ts";
+import { sealSnapshot } from "../../engine/snapshot/snapshot.ts";
+import { makeTable } from "../../engine/snapshot/table.ts";
+import { ask, imageOf, imageWith, refusal, versionsOf } from "../support/endpoint-oracle.ts";
 import { type ShortRow, snapshotAs, snapshotOf } from "../support/fixtures.ts";
 import { placed } from "../support/relevance.ts";
 
@@ -284,4 +286,58 @@ describe("searches over rows without a price", () => {
     for (let i = 0; i < 3; i++) toldFor("/search?q=5115&type=procedure");
     assert.deepEqual(ask5072(), before);
   });
+});
+
+test("the 404 of a list around a place says why no hospital is there", () => {
+  const cities = [
+    ["hagatna GU", "Hagatna, GU", 13_470_000, 144_750_000],
+    ["baltimore MD", "Baltimore, MD", 39_290_000, -76_610_000],
+    ["washington DC", "Washington, DC", 38_900_000, -77_030_000],
+    ["glasgow MT", "Glasgow, MT", 48_190_000, -106_630_000],
+    ["charlotteamalie VI", "Charlotte Amalie, VI", 18_340_000, -64_930_000],
+  ] as const;
+  const places = {
+    name: "test",
+    zip: Int32Array.of(802, 20_001, 21_201, 59_230, 96_910),
+    latitude: Int32Array.of(18_340_000, 38_900_000, 39_290_000, 48_190_000, 13_470_000),
+    longitude: Int32Array.of(-64_930_000, -77_030_000, -76_610_000, -106_630_000, 144_750_000),
+    cities: {
+      key: cities.map(([key]) => key).toSorted(),
+      name: cities.toSorted((a, b) => (a[0] < b[0] ? -1 : 1)).map(([, name]) => name),
+      zips: cities.map(() => 1),
+      latitude: cities.toSorted((a, b) => (a[0] < b[0] ? -1 : 1)).map(([, , latitude]) => latitude),
+      longitude: cities.toSorted((a, b) => (a[0] < b[0] ? -1 : 1)).map(([, , , longitude]) => longitude),
+    },
+  };
+  const snapshot = snapshotOf([
+    ["000001", "DC", "5072", 3, 1],
+    ["000002", "MT", "5072", null, null],
+    ["000003", "DC", "5072", 4, 1],
+  ]);
+  const zips: Record<string, string> = { "000001": "20001", "000002": "59230", "000003": "99999" };
+  const { facilities, procedures, rows } = partsOf(snapshot.table);
+  const zip = facilities.ccn.map((ccn) => zips[ccn]);
+  const table = makeTable({ facilities: { ...facilities, zip }, procedures, rows });
+  const on = versionsOf(imageWith(sealSnapshot(table, snapshot.provenance), places));
+  const told = (query: string) =>
+    refusal(on, `/healthcare/facilities?${query}`).message.replace(/^.*?"[^"]*" in data version \S+: /, "");
+  const outside = "hospitals there are outside the OPPS";
+  for (const [query, message] of [
+    ["near=96910", `no hospital is within 50 miles of it, and it is in GU: ${outside}`],
+    ["near=Hagatna,+GU&within=500", `no hospital is within 500 miles of it, and it is in GU: ${outside}`],
+    ["near=00802&procedure=5072", `no hospital is within 50 miles of it, and it is in VI: ${outside}`],
+    [
+      "near=21201&within=5",
+      "no hospital is within 5 miles of it, and it is in MD: Maryland's all-payer rate setting is outside the OPPS",
+    ],
+    [
+      "near=21201&within=1",
+      "no hospital is within 1 mile of it, and it is in MD: Maryland's all-payer rate setting is outside the OPPS",
+    ],
+    ["near=59230&state=DC", "hospitals within 50 miles that don't meet the other conditions: 1"],
+    ["near=59230&procedure=5072", "facilities with another status or charge: 1"],
+    ["near=59230&ccn=000001", "hospitals within 50 miles that don't meet the other conditions: 1"],
+    ["near=20001&ccn=000003", "facilities whose ZIP code has no known place: 1"],
+  ] as const)
+    assert.equal(told(query), message, query);
 });

@@ -8,9 +8,11 @@ import {
   encodePrices,
   findGroup,
   imageFormatVersion,
+  textAt,
   textOf,
 } from "../../engine/index.ts";
-import { randomSnapshot, snapshotOf } from "../support/fixtures.ts";
+import { sealSnapshot } from "../../engine/snapshot/snapshot.ts";
+import { randomSnapshot, type ShortRow, snapshotOf } from "../support/fixtures.ts";
 
 test("a buffer that holds no image is rejected", () => {
   for (const length of [0, 8, 4096])
@@ -71,4 +73,28 @@ test("a snapshot whose names need more heap than the limit is rejected", () => {
       /^DataError: texts of 2024\.3: found \d+ bytes or more, expected at most 100000$/,
     );
   }
+});
+
+test("texts that another tool has filled up with blanks lose them in the image, and checksums keep them", () => {
+  const rows: ShortRow[] = [
+    ["000001", "AL", "5071", 2, 1, "Mercy Hospital"],
+    ["000002", "AL", "5071", 3, 1, "St. Mary"],
+  ];
+  const plain = snapshotOf(rows);
+  const padded = snapshotOf(
+    rows.map(([ccn, state, code, charge, allowed, name]) => [
+      ccn,
+      state,
+      code,
+      charge,
+      allowed,
+      `${name}`.padEnd(60),
+    ]),
+  );
+  assert.notEqual(padded.contentSha256, plain.contentSha256);
+  assert.equal(sealSnapshot(padded.table, padded.provenance).sha256, padded.sha256);
+  const [image, other] = [padded, plain].map((snapshot) => attachImage(buildImage(snapshot)));
+  for (const facility of [0, 1])
+    assert.equal(textAt(image.facilityName, facility), textAt(other.facilityName, facility));
+  assert.equal(image.description.sha256, padded.sha256);
 });

@@ -398,6 +398,11 @@ test("a file without metadata has the defaults, which take no part in the checks
     ["OPPS charges 2024.3", "unknown", null, null, 2024],
   );
   assert.match(provenance.caveat, /^Averages per hospital .* in calendar year 2024; /);
+  // A small file says how small a part it is. What is said by default takes no part in the checksum.
+  assert.match(
+    provenance.caveat,
+    / This file has only \d+ hospitals?, where a whole release has some 3,000: /,
+  );
   const stated = { ...provenance, title: null, publisher: null, caveat: null };
   assert.equal(snapshot.sha256, sealSnapshot(small.table, stated).sha256);
   assert.notEqual(snapshot.sha256, sealSnapshot(small.table, provenance).sha256);

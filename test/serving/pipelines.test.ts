@@ -142,3 +142,21 @@ test("clients that don't read the same answer share its bytes, which are counted
   for (const connection of connections) connection.close();
   await until("nothing to wait", async () => (await waitingBytes()) === 0);
 });
+
+test("a GET with a body and another request in one segment close the connection", async () => {
+  const withBody = `${requestText("GET /api/v1/versions", { ...key, "Content-Length": "5" })}hello`;
+  const next = requestText("GET /api/v1/versions", key);
+  for (const text of [`${withBody}${next}`, `${next}${withBody}${next}`]) {
+    const connection = await Connection.open(server.api);
+    await connection.send(text);
+    await until("the connection to close", () => connection.isClosed);
+  }
+});
+
+test("requests behind Connection: close in one segment are answered", async () => {
+  const connection = await Connection.open(server.api);
+  const last = requestText("GET /api/v1/versions", { ...key, Connection: "close" });
+  await connection.send(`${last}${requestText("GET /api/v1/versions", key)}`);
+  for (let i = 0; i < 2; i++) assert.equal((await connection.answer()).status, 200);
+  connection.close();
+});

@@ -256,7 +256,7 @@ export const facilities: Endpoint = endpoint({
     }
     const next = nextPage(context, facilities.name, length, values.limit, () => queryOf(known));
     const isPriced = asked !== undefined;
-    const unknown = values.ccn?.filter((ccn) => findFacility(image, ccn) < 0);
+    const unknown = values.ccn?.map((ccn) => ccn.toUpperCase()).filter((ccn) => findFacility(image, ccn) < 0);
     const row = (item: number, i: number) => {
       const facility = facilityOfItem(image, filter, item);
       return {
