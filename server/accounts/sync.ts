@@ -15,6 +15,8 @@ interface Count {
   /** The count as last read from shared memory. The count in shared memory may have changed since then. */
   used: number;
   saved: number;
+  /** The count that the database has. It may not have reached the disk yet. */
+  written: number;
   /** The quota for which events are recorded. It doesn't change after the end of the month. */
   quota: number;
   /** The highest threshold whose event is recorded for `quota`; 0 for none. */
@@ -242,12 +244,36 @@ export class Accounts {
 
   #enter(entry: AccountEntry, month: number, saved: number): void {
     if (this.#limits === undefined) return;
-    const count = { month, used: saved, saved, quota: entry.account.quota, recorded: 0 };
+    const count = { month, used: saved, saved, written: saved, quota: entry.account.quota, recorded: 0 };
     const { used } = this.#limits.enter(entry.slot, month, saved);
     const before: Count | undefined = entry.counts[month & 1];
     entry.counts[month & 1] = count;
     if (before !== undefined && used !== before.saved)
       this.#store.usage.save(monthName(before.month), [[entry.account.id, used]]);
+  }
+
+  /**
+   * Writes changed counts without waiting for the disk, so that the end of the process loses few of them. If a count has
+   * reached a threshold, saves everything. @returns the new events
+   */
+  writeCounts(nowMs: number): StoredEvent[] {
+    if (this.#limits === undefined) return [];
+    const changed: { id: number; count: Count; used: number }[] = [];
+    for (const { account, slot, counts } of this.#entries.values())
+      for (const count of counts) {
+        const used = this.#limits.used(slot, count.month) ?? count.used;
+        if (used === count.written) continue;
+        // The quota of a month that is over may be another one. Then `save` finds nothing new.
+        const isReached = reached(used, account.quota) > (account.quota === count.quota ? count.recorded : 0);
+        if (isReached && count.month >= this.#monthOfDays) return this.save(nowMs);
+        changed.push({ id: account.id, count, used });
+      }
+    if (changed.length === 0) return [];
+    this.#store.soon(() => {
+      for (const { id, count, used } of changed) this.#store.usage.save(monthName(count.month), [[id, used]]);
+    });
+    for (const { count, used } of changed) count.written = used;
+    return [];
   }
 
   /**
@@ -264,7 +290,14 @@ export class Accounts {
         const recorded = quota === count.quota ? count.recorded : 0;
         const highest = reached(used, quota);
         const isReached = highest > recorded;
-        const after = { ...count, used, saved: used, quota, recorded: Math.max(recorded, highest) };
+        const after = {
+          ...count,
+          used,
+          saved: used,
+          written: used,
+          quota,
+          recorded: Math.max(recorded, highest),
+        };
         if (used !== count.saved || isReached) due.push({ entry, count, after, isReached });
       }
     this.tables.keys.sweepDays((key, day) => this.#keyDays.set(key, day));

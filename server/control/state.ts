@@ -15,6 +15,8 @@ import { closers, isStopping, log, repeat } from "./running.ts";
 /** Interval between checks for changes by commands, which wait for the next check. */
 const refreshMs = 100;
 export const saveMs = 1000;
+/** Interval between writes of changed counts, which are on the disk after the next save. */
+export const writeMs = 100;
 /** A state older than this causes a warning at start. */
 const maxFreshMs = 3_600_000;
 /** Maximum wait for a command that is writing. The wait blocks the operator's listener. */
@@ -124,6 +126,10 @@ export function keepState(
     logEvents(log, accounts.enterMonths(Date.now()));
     accounts.refresh();
     accounts.saveApplied(() => guard.checkpoint(store));
+  });
+  repeat("writing usage", writeMs, () => {
+    // While the state can't be written, each try may block this thread for a while.
+    if (health.fault === undefined && health.isSaved) logEvents(log, accounts.writeCounts(Date.now()));
   });
   repeat("saving usage", saveMs, () => {
     health.isSaved = false;

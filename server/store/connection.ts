@@ -47,6 +47,19 @@ export class Connection {
     return this.#inWords(() => this.database.transaction(work).immediate());
   }
 
+  /**
+   * Runs work in a transaction that doesn't wait for the disk. What it writes survives the end of the process, but not
+   * a loss of power before the next other transaction or checkpoint.
+   */
+  soon<Result>(work: () => Result): Result {
+    this.pragma("synchronous = NORMAL");
+    try {
+      return this.atomically(work);
+    } finally {
+      this.pragma("synchronous = FULL");
+    }
+  }
+
   pragma(source: string): unknown {
     return this.#inWords(() => this.database.pragma(source));
   }

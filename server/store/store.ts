@@ -31,7 +31,7 @@ export const onlyACopy = (stateDir: string) =>
     "the DATABASE_URL of those servers; or for a server on its own an empty STATE_DIR, into which accounts export and accounts import move the accounts",
   );
 
-/** The state in one SQLite database. A write or a transaction is on the disk when its call returns. */
+/** The state in one SQLite database. A write or a transaction is on the disk when its call returns, except `soon`. */
 export class Store extends Table {
   readonly accounts = new StoredAccounts(this.db);
   readonly keys = new StoredKeys(this.db);
@@ -94,5 +94,10 @@ export class Store extends Table {
   /** Runs work in a transaction. If the work throws, nothing is written. */
   atomically<Result>(work: () => Result): Result {
     return this.db.atomically(work);
+  }
+
+  /** Like `atomically`, but doesn't wait for the disk: a loss of power may undo the work, the end of the process not. */
+  soon<Result>(work: () => Result): Result {
+    return this.db.soon(work);
   }
 }

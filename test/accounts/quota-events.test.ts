@@ -180,3 +180,37 @@ test("a failed save keeps the events of a quota before its change", (t) => {
   save.mock.restore();
   assert.deepEqual(world.save(), [80, 90, 100]);
 });
+
+test("changed counts are written between saves, without days, and an event is saved at once", (t) => {
+  const world = new World(t);
+  const account = world.account(100);
+  const admit = (count: number) => {
+    for (let i = 0; i < count; i++) world.limits.admit(0, month, 1e6 + 1000 * ++admitted);
+  };
+  let admitted = 0;
+  const written = () => world.operator.usage.of(account.id, monthName(month));
+  admit(10);
+  assert.deepEqual(world.accounts.writeCounts(now.getTime()), []);
+  assert.deepEqual([written(), world.operator.usage.days(account.id)], [10, []]);
+  const writes = t.mock.method(world.store, "soon");
+  assert.deepEqual(world.accounts.writeCounts(now.getTime()), []);
+  assert.equal(writes.mock.callCount(), 0, "nothing has changed");
+  // A restart after the end of the process continues from what was written.
+  world.start(now, new Limits());
+  assert.equal(world.accounts.tables.ceilings.used(0, month), 10);
+  world.start();
+  admit(70);
+  const events = world.accounts.writeCounts(now.getTime());
+  assert.deepEqual(
+    events.map(({ threshold }) => threshold),
+    [80],
+  );
+  assert.deepEqual(world.accounts.writeCounts(now.getTime()), []);
+  admit(5);
+  assert.deepEqual(world.accounts.writeCounts(now.getTime()), []);
+  assert.deepEqual(world.save(), []);
+  assert.deepEqual(
+    world.operator.usage.days(account.id).map(({ used }) => used),
+    [written()],
+  );
+});

@@ -153,6 +153,43 @@ test("kill -9 loses no saved count, key, account or event, and adds no counts", 
   await kill(server);
 });
 
+test("20 times kill -9 under load gives back only what was admitted shortly before", async (t) => {
+  const kills = 20;
+  /** Counts are written every 0.1 s; a busy machine may delay that. */
+  const maxLateMs = 500;
+  const stateDir = temporaryFolder();
+  const store = Store.open(stateDir);
+  t.after(() => store.close());
+  const { id, key } = storeAccount(store, "busy", 1_000_000);
+  const saved = () => store.usage.ofMonth(month).get(id) ?? 0;
+  const random = trialRandom(t);
+  let [sum, given] = [0, 0];
+  for (let i = 0; i < kills; i++) {
+    const before = saved();
+    const server = start(stateDir);
+    t.after(() => server.signal("SIGKILL"));
+    const { api } = await ready(server);
+    const connection = await Connection.open(api);
+    const text = requestText(request, { Authorization: `Bearer ${key}` });
+    const answeredMs: number[] = [];
+    const endMs = performance.now() + 1000 + random.int(1000);
+    while (performance.now() < endMs) {
+      await connection.send(text);
+      assert.equal((await connection.answer()).status, 200);
+      answeredMs.push(performance.now());
+    }
+    const killedMs = performance.now();
+    await kill(server);
+    connection.close();
+    const old = answeredMs.filter((ms) => ms < killedMs - maxLateMs).length;
+    const kept = saved() - before;
+    assert.ok(kept >= old && kept <= answeredMs.length, `${kept} kept of ${answeredMs.length}, ${old} old`);
+    sum += answeredMs.length;
+    given += answeredMs.length - kept;
+  }
+  t.diagnostic(`${kills} kills gave back ${given} of ${sum} requests`);
+});
+
 /** Limits the size of files that a running process may write, as a substitute for a full disk. */
 function limitFiles(pid: number, bytes: number | "unlimited"): void {
   execFileSync("prlimit", [`--pid=${pid}`, `--fsize=${bytes}:unlimited`]);

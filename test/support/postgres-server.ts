@@ -21,16 +21,24 @@ const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 export class PostgresServer {
   readonly port: number;
   readonly folder: string;
+  readonly #env: Record<string, string>;
   #process: ChildProcess | undefined;
 
-  private constructor(folder: string, port: number) {
+  private constructor(folder: string, port: number, env: Record<string, string>) {
     this.folder = folder;
     this.port = port;
+    this.#env = env;
   }
 
-  /** Starts a new server with an empty database. It ends with the test file. @param settings such as `fsync=off` */
-  static async start(settings: readonly string[] = ["fsync=off"]): Promise<PostgresServer> {
-    const server = await PostgresServer.#prepare();
+  /**
+   * Starts a new server with an empty database. It ends with the test file.
+   * @param settings such as `fsync=off` @param env for example of a clock
+   */
+  static async start(
+    settings: readonly string[] = ["fsync=off"],
+    env: Record<string, string> = {},
+  ): Promise<PostgresServer> {
+    const server = await PostgresServer.#prepare(env);
     const { folder } = server;
     await run(bin("initdb"), ["-D", folder, "-U", "hcqs", "-A", "trust", "-E", "UTF8", "--no-sync"], {
       ...nobody,
@@ -65,10 +73,10 @@ export class PostgresServer {
     return file;
   }
 
-  static async #prepare(): Promise<PostgresServer> {
+  static async #prepare(env: Record<string, string> = {}): Promise<PostgresServer> {
     const folder = mkdtempSync(path.join(tmpdir(), "postgres-"));
     if (nobody.uid !== undefined) chownSync(folder, nobody.uid, nobody.gid);
-    const server = new PostgresServer(folder, await freePort());
+    const server = new PostgresServer(folder, await freePort(), env);
     after(async () => {
       await server.stop("SIGQUIT");
       rmSync(folder, { recursive: true, force: true });
@@ -86,7 +94,7 @@ export class PostgresServer {
     this.#process = spawn(
       bin("postgres"),
       ["-D", this.folder, "-p", String(this.port), ...options.flatMap((option) => ["-c", option])],
-      { ...nobody, cwd: this.folder, stdio: "ignore" },
+      { ...nobody, cwd: this.folder, stdio: "ignore", env: { ...process.env, ...this.#env } },
     );
     await until("PostgreSQL to answer", () =>
       this.query("SELECT 1").then(
