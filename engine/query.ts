@@ -15,6 +15,7 @@ export {
   findFacility,
   findRow,
   nameFacility,
+  type PricedRow,
   priceOfRow,
   type Standing,
 } from "./answers/facilities.ts";
@@ -36,7 +37,14 @@ export { type ExportScope, type RowStatus, rowStatuses } from "./exports/scope.t
 export { findGroup, groupSize, stateGroup, stateIndex } from "./image/group-numbers.ts";
 export { attachImage, type Image, imageFormatVersion, textAt, textOf } from "./image/image.ts";
 export { defaultMiles, findPlace, maxMiles, type Places, type Point, pointAt } from "./image/places.ts";
-export { detailsOf, dollarsOf, summaryOf } from "./image/statistics-fields.ts";
+export {
+  detailsOf,
+  dollars,
+  dollarsOf,
+  type SummaryField,
+  summaryFields,
+  summaryOf,
+} from "./image/statistics-fields.ts";
 export { type City, citiesNamed } from "./search/cities.ts";
 export { groupOfCode, hcpcsCodeIn, procedureIncluding } from "./search/codes.ts";
 export type { Matches } from "./search/find.ts";

@@ -23,7 +23,7 @@ import {
   zipPattern,
 } from "../../../engine/query.ts";
 import { wholeNumber } from "../../shared/schemas.ts";
-import { type Endpoint, endpoint, sourceOf } from "../endpoint.ts";
+import { endpoint, sourceOf } from "../endpoint.ts";
 import { ApiError, echo } from "../errors.ts";
 import { noFacilities } from "../not-found.ts";
 import { nextPage, queryOf } from "../paging.ts";
@@ -215,13 +215,14 @@ const priceFieldsOf = (price: FacilityPrice) => ({
   services: price.services,
   beneficiaries: price.beneficiaries,
   status: price.status,
-  national: standingOf(price.national),
-  within_state: standingOf(price.state),
+  national: price.national && standingOf(price.national),
+  within_state: price.state && standingOf(price.state),
 });
 
-export const facilities: Endpoint = endpoint({
+const name = "facilities" as const;
+export const facilities = endpoint({
   path: "/healthcare/facilities",
-  name: "facilities",
+  name,
   summary: "Hospitals by state, city, CCN or nearness, and with a procedure group what each charges for it",
   description:
     "Lists hospitals that meet every condition that is given. With `procedure`, only hospitals that have the procedure group " +
@@ -254,7 +255,7 @@ export const facilities: Endpoint = endpoint({
       const { sort: _, order: __, limit: ___, ...narrowing } = known;
       throw noFacilities(image, queryOf(narrowing), listFacilities(image, filter, values.sort));
     }
-    const next = nextPage(context, facilities.name, length, values.limit, () => queryOf(known));
+    const next = nextPage(context, name, length, values.limit, () => queryOf(known));
     const isPriced = asked !== undefined;
     const unknown = values.ccn?.filter((ccn) => findFacility(image, ccn) < 0);
     const row = (item: number, i: number) => {
@@ -268,7 +269,7 @@ export const facilities: Endpoint = endpoint({
       };
     };
     return {
-      list: facilities.name,
+      list: name,
       query: understood(known, asked, offset === 0 ? (values.procedure ?? null) : null),
       ...(asked !== undefined && { procedure: { code: asked.code, name: asked.name } }),
       ...(asked !== undefined && asked.absent.length > 0 && { absent: asked.absent }),
