@@ -19,7 +19,9 @@ export {
   priceOfRow,
   type Standing,
 } from "./answers/facilities.ts";
+export { chargeFrom, chargeUpTo, inCity, oneOf } from "./answers/facility-conditions.ts";
 export {
+  type Circle,
   type FacilityFilter,
   type FacilityList,
   facilityOfItem,
