@@ -43,6 +43,7 @@ export {
   detailsOf,
   dollars,
   dollarsOf,
+  type Summary,
   type SummaryField,
   summaryFields,
   summaryOf,

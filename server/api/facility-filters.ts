@@ -13,8 +13,7 @@ import {
   rowStatuses,
 } from "../../engine/query.ts";
 import { wholeNumber } from "../shared/schemas.ts";
-import { count, described, dollars as dollarsIn, textOrNull, textsOrNull } from "./described.ts";
-import { ApiError } from "./errors.ts";
+import { count, dollars as dollarsIn, textOrNull, textsOrNull } from "./described.ts";
 import { ccns, dollars, place, states, textUpTo } from "./parameters.ts";
 
 /** What narrows a list of facilities. Each filter is one row of a table, and everything else follows from its row. */
@@ -30,11 +29,13 @@ interface Where {
 
 type Schema = v.GenericSchema<string, unknown>;
 
+type Echoed<Value> = Value extends string ? string : Value;
+
 interface Filter<Of extends Schema> {
   /** Reads the parameter. Its description says what the filter does. */
   schema: Of;
   /** Describes the parameter in an answer's `query`: as it was understood, or null. */
-  echo: v.GenericSchema<v.InferOutput<Of> | null>;
+  echo: v.GenericSchema<Echoed<v.InferOutput<Of>> | null>;
   /** The parameter that this one requires. */
   needs?: Needed;
   /** What is different at facilities that only this filter leaves out, for a 404; undefined if it is a place. */
@@ -178,7 +179,7 @@ export const facilityFilters = define({
       ),
       v.examples(["all"]),
     ),
-    echo: v.nullable(described("Status of the rows", v.picklist(statuses))),
+    echo: textOrNull("Status of the rows"),
     needs: "procedure",
     differing: "status",
     narrow: (status) => ({ status }),

@@ -1,17 +1,6 @@
 import * as v from "valibot";
-import { documentKinds, rowStatuses } from "../../engine/query.ts";
-import {
-  component,
-  count,
-  described,
-  dollars,
-  object,
-  rows,
-  text,
-  textOrNull,
-  textsOrNull,
-  titled,
-} from "./described.ts";
+import { documentKinds, rowStatuses, type SummaryField } from "../../engine/query.ts";
+import { component, count, described, dollars, object, rows, text, textOrNull, titled } from "./described.ts";
 import { facilityFilters } from "./facility-filters.ts";
 
 /** The schemas of the endpoints' responses. A schema with a title is a component of the OpenAPI document. */
@@ -100,7 +89,10 @@ const chargeSummary = component(
   "ChargeSummary",
   "Statistics of all facilities that match. They count each facility once. The weighted ones count each service, and are " +
     "null if no row has services",
-  { facilities: facilitiesThatMatch, ...statistics, ...weightedStatistics },
+  { facilities: facilitiesThatMatch, ...statistics, ...weightedStatistics } satisfies Record<
+    SummaryField,
+    v.GenericSchema
+  >,
 );
 
 export const pricesResponse = v.object({
