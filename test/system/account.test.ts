@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { after, afterEach, before, test } from "node:test";
+import { after, afterEach, before } from "node:test";
 import type { Browser, Page } from "playwright-core";
 import { plans } from "../../server/shared/plans.ts";
-import { accessibilityFaults, type GuardedPage, launch, openPage, sizes } from "../support/browser.ts";
+import { accessibilityFaults, type GuardedPage, launch, openPage, sizes, test } from "../support/browser.ts";
 import {
   ample,
+  becomes,
   call,
   createKey,
   pricesPath,
@@ -17,8 +18,6 @@ import { SmtpServer } from "../support/smtp.ts";
 
 /** Tests the pages for keys, account, reference and data in Debian's Chromium, from a visitor's view. */
 
-/** Maximum milliseconds until something appears. A busy machine is slow. */
-const patienceMs = 120_000;
 const smallQuota = 3;
 
 const smtp = await SmtpServer.open();
@@ -61,7 +60,6 @@ async function open(path: string, options: Parameters<typeof openPage>[2] = {}, 
   const extraHTTPHeaders = { "X-Forwarded-For": `192.0.2.${++addresses}` };
   const guarded = await openPage(browser, of.api, { extraHTTPHeaders, ...options });
   opened.push(guarded);
-  guarded.page.setDefaultTimeout(patienceMs);
   await guarded.page.goto(path);
   return guarded.page;
 }
@@ -103,7 +101,7 @@ test("a visitor can get a key, use it, see its usage, rotate it and revoke it", 
   await page.getByLabel("Your name").focus();
   await page.keyboard.press("Enter");
   for (const text of ["Enter your name.", "Enter your e-mail address."]) await page.getByText(text).waitFor();
-  assert.equal(await page.evaluate("document.activeElement.autocomplete"), "name");
+  await becomes("the focused field", () => page.evaluate("document.activeElement.autocomplete"), "name");
   assert.equal(await page.getByLabel("Your name").getAttribute("aria-invalid"), "true");
   await page.keyboard.type("Ann Smith");
   await page.keyboard.press("Tab");
@@ -113,7 +111,7 @@ test("a visitor can get a key, use it, see its usage, rotate it and revoke it", 
   const first = await shownKey(page);
   assert.match(first, /^hcq_\w{49}$/);
   const keep = page.getByRole("checkbox", { name: "Keep it in this browser" });
-  assert.deepEqual([await keptKey(page), await keep.isChecked()], [first, true]);
+  await becomes("the kept key", async () => [await keptKey(page), await keep.isChecked()], [first, true]);
   await keep.uncheck();
   assert.equal(await keptKey(page), null);
   page.once("dialog", (dialog) => dialog.dismiss());

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, before } from "node:test";
 import type { Browser } from "playwright-core";
 import type { Sample } from "../../server/parts/console/browser/sample.ts";
 import {
@@ -9,6 +9,7 @@ import {
   narrow,
   openPage,
   sizes,
+  test,
   wide,
 } from "../support/browser.ts";
 import {
@@ -21,7 +22,6 @@ import {
   temporaryFolder,
 } from "../support/server.ts";
 
-const patienceMs = 120_000;
 const datasetsDir = datasetsFolder(["2023.2", "2024.3"]);
 let server: TestServer;
 let browser: Browser;
@@ -34,7 +34,6 @@ before(async () => {
   server = await startServer({ stateDir, datasetsDir });
   browser = await launch();
   shown = await openPage(browser, server.ops, { bypassCSP: false });
-  shown.page.setDefaultTimeout(patienceMs);
   await shown.page.goto("/");
 });
 after(async () => {
@@ -99,7 +98,6 @@ for (const viewport of Object.values(sizes))
     test(`at ${viewport.width} pixels, ${colorScheme}, nothing overflows the page and axe finds no faults`, async () => {
       const guarded = await openPage(browser, server.ops, { viewport, colorScheme, bypassCSP: true });
       const { page } = guarded;
-      page.setDefaultTimeout(patienceMs);
       await page.goto("/");
       await page.locator(".health.good", { hasText: "Up" }).waitFor();
       assert.deepEqual(await accessibilityFaults(page), []);
@@ -113,11 +111,12 @@ for (const viewport of Object.values(sizes))
       await guarded.close();
     });
 
-/** Puts events that the test makes in place of the server's stream. */
+/** Puts events that the test makes in place of the server's stream. `isStreaming` is there once the page listens. */
 function replaceStream() {
   class Stream extends EventTarget {
     constructor() {
       super();
+      Object.assign(globalThis, { isStreaming: true });
       addEventListener("history-of-test", ({ detail = "" }: CustomEventInit<string>) =>
         this.dispatchEvent(new MessageEvent("history", { data: detail })),
       );
@@ -153,10 +152,9 @@ for (const viewport of [narrow, wide])
   test(`at ${viewport.width} pixels, labels of the charts' axes don't collide, whatever the time and the values`, async () => {
     const guarded = await openPage(browser, server.ops, { viewport });
     const { page } = guarded;
-    page.setDefaultTimeout(patienceMs);
     await page.addInitScript(replaceStream);
     await page.goto("/");
-    await page.locator(".plot").first().waitFor();
+    await page.waitForFunction("globalThis.isStreaming");
     for (const [rate, time] of [
       [0, null],
       [0.1, 0.3],
@@ -224,10 +222,9 @@ for (const viewport of [narrow, wide])
 test("many answers of one 4xx status are named with their route, few or those with a line of their own aren't", async () => {
   const guarded = await openPage(browser, server.ops);
   const { page } = guarded;
-  page.setDefaultTimeout(patienceMs);
   await page.addInitScript(replaceStream);
   await page.goto("/");
-  await page.locator(".plot").first().waitFor();
+  await page.waitForFunction("globalThis.isStreaming");
   const shownFor = async (requests: Sample["requests"]) => {
     const sample = { at: 1_790_000_000, seconds: 100, requests, times: [], p50: null, p90: null, p99: null };
     const rest = { refused: 0, refusedBy: {}, unauthorized: 0, bytes: 1, connections: 1, memory: 1e8 };
@@ -253,7 +250,6 @@ test("many answers of one 4xx status are named with their route, few or those wi
 test("the console shows when the server can't be reached", async () => {
   const other = await startServer({ datasetsDir: datasetsFolder(["2024.3"]) });
   const guarded = await openPage(browser, other.ops, { mayFail: () => true });
-  guarded.page.setDefaultTimeout(patienceMs);
   let release = () => {};
   const held = new Promise<void>((resolve) => {
     release = resolve;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { after, afterEach, before, describe, test } from "node:test";
+import { after, afterEach, before, describe } from "node:test";
 import type { Browser, Page } from "playwright-core";
 import type {
   FacilitiesAnswer,
@@ -16,16 +16,21 @@ import { isPriced, paysTitle, shareOf } from "../../server/parts/portal/browser/
 import { money } from "../../server/shared/browser/format.ts";
 import {
   accessibilityFaults,
+  addressed,
   type GuardedPage,
   launch,
   launchWith,
   narrow,
+  nextFrame,
   openPage,
   sizes,
+  test,
   wide,
+  writing,
 } from "../support/browser.ts";
 import {
   ample,
+  becomes,
   call,
   createKey,
   datasetsFolder,
@@ -40,8 +45,6 @@ import {
 
 const maxFirstViewBytes = 130_000;
 const maxFirstViewRequests = 12;
-/** Maximum milliseconds until something appears. A busy machine is slow. */
-const patienceMs = 120_000;
 
 let server: TestServer;
 let browser: Browser;
@@ -50,7 +53,12 @@ const opened: GuardedPage[] = [];
 before(async () => {
   const stateDir = temporaryFolder();
   createKey(stateDir, "explore", ample);
-  const env = { PORTAL: "on", PORTAL_ACCOUNT: "explore", EMBED_ORIGINS: "https://news.example.org" };
+  const env = {
+    PORTAL: "on",
+    PORTAL_ACCOUNT: "explore",
+    EMBED_ORIGINS: "https://news.example.org",
+    ...writing(true),
+  };
   [server, browser] = await Promise.all([
     startServer({ stateDir, datasetsDir: datasetsFolder(), env }),
     launch(),
@@ -65,7 +73,6 @@ after(async () => {
 async function open(path: string, options: Parameters<typeof openPage>[2] = {}): Promise<GuardedPage> {
   const guarded = await openPage(browser, server.api, options);
   opened.push(guarded);
-  guarded.page.setDefaultTimeout(patienceMs);
   await guarded.page.goto(path);
   return guarded;
 }
@@ -77,21 +84,10 @@ afterEach(async () => {
   }
 });
 
-/** Opens a page with its numbers. A busy server saves time, and serves pages without numbers. */
-const withNumbers = (page: Page, path: string) =>
-  until("a page with its numbers", async () => {
-    await page.goto(path);
-    return (await page.locator("#answers").textContent()) !== "{}";
-  });
-
 /** Changes an answer that comes with the page of a path. */
 async function changeAnswer(page: Page, path: string, target: string, change: (answer: object) => object) {
   await page.route(`**${path}`, async (route) => {
-    // A busy server saves time, and serves pages without numbers.
-    const response = await until("a page with its numbers", async () => {
-      const answer = await route.fetch();
-      return !(await answer.text()).includes('id="answers">{}<') && answer;
-    });
+    const response = await route.fetch();
     const html = (await response.text()).replace(
       /(<script type="application\/json" id="answers">)(.*?)(?=<\/script>)/s,
       (_, start: string, json: string) => {
@@ -110,13 +106,21 @@ const isUnknown = ({ searchParams }: URL, status: number) =>
 const answerOf = async <T>(path: string): Promise<T> =>
   JSON.parse(String((await call(server, `GET ${path}`)).body));
 const procedures = "/api/v1/healthcare/procedures";
-/** The choices in a page's address, without the data versions that the page itself has added. */
+/** The choices in a page's address, without the data versions, which the page adds once it is drawn. */
 function chosen(page: Page): Record<string, string> {
-  const { year, versions, ...choices } = Object.fromEntries(new URL(page.url()).searchParams);
-  assert.match(year, /^\d{4}\.\d+$/);
-  assert.ok(versions.split(",").includes(year), versions);
-  return choices;
+  const { year = "", versions = "", ...choices } = Object.fromEntries(new URL(page.url()).searchParams);
+  const isSettled = /^\d{4}\.\d+$/.test(year) && versions.split(",").includes(year);
+  return isSettled ? choices : { ...choices, "not settled": `${year} in ${versions}` };
 }
+const hasChosen = (page: Page, choices: Record<string, string>) =>
+  becomes("the address's choices", () => chosen(page), choices);
+/** Returns a page's address once the page has added the data versions. */
+const settledUrl = (page: Page) =>
+  until(
+    "an address with data versions",
+    () => !("not settled" in chosen(page)) && page.url(),
+    () => page.url(),
+  );
 const dollars = (amount: number) => `$${Math.round(amount).toLocaleString("en-US")}`;
 const heading = (page: Page, text: string | RegExp) =>
   page.locator(".sentence h1", { hasText: text }).waitFor();
@@ -186,9 +190,9 @@ for (const viewport of [
           return shifts;
         };
       `);
-      await withNumbers(page, path);
+      await page.goto(path);
       await page.locator(".explore[aria-busy=false]").waitFor();
-      await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+      await nextFrame(page);
       assert.deepEqual(await page.evaluate("shifted()"), [], path);
       await close();
     }
@@ -215,7 +219,6 @@ test("without JavaScript, pages show a table and the same title and sentence as 
     const isAsked = without.includes(path) && !path.includes("state=MD");
     const mayFail = (_: URL, status: number) => isAsked && [400, 404].includes(status);
     const { page: bare, close } = await open(path, { javaScriptEnabled: false });
-    await withNumbers(bare, path);
     const title = await bare.title();
     const said = await bare.locator(".sentence").innerText();
     const rows = bare.locator("noscript tbody tr");
@@ -444,7 +447,7 @@ test("choosing a state, procedure, year or hospital updates charts and URL, and 
   await heading(page, "60 hospitals");
   await page.locator('.state[data-state="NY"]').click();
   await heading(page, "In New York, 20 hospitals charge");
-  assert.deepEqual(chosen(page), { procedure: "5072", state: "NY" });
+  await hasChosen(page, { procedure: "5072", state: "NY" });
   await page.goBack();
   await heading(page, /^60 hospitals/);
   await page.goForward();
@@ -479,7 +482,7 @@ test("choosing a state, procedure, year or hospital updates charts and URL, and 
   );
   assert.equal(await page.getByText("the middle half $").count(), 0);
   assert.equal(await page.locator(".dots line.median").count(), 0);
-  assert.deepEqual(chosen(page), { procedure: "5073", state: "AL" });
+  await hasChosen(page, { procedure: "5073", state: "AL" });
 
   await page.getByLabel("Year", { exact: true }).selectOption("2023");
   const before = await answerOf<ProcedureAnswer>(`/api/v1/versions/2023${`${procedures}/5073`.slice(7)}`);
@@ -495,7 +498,7 @@ test("choosing a state, procedure, year or hospital updates charts and URL, and 
   const row = data.find(({ code }) => code === "5072") ?? assert.fail("a price");
   await page.locator(".under", { hasText: `charges ${dollars(row.submitted_charge)}` }).waitFor();
   await page.locator(".picture .mark").first().waitFor();
-  assert.deepEqual(chosen(page), { procedure: "5072", with: "000045" });
+  await hasChosen(page, { procedure: "5072", with: "000045" });
   await page.getByRole("button", { name: "Remove: A Hospital 000045" }).click();
   await page.locator(".picture .mark").waitFor({ state: "detached" });
 });
@@ -503,21 +506,21 @@ test("choosing a state, procedure, year or hospital updates charts and URL, and 
 test("the address names the data version, an older version links to the newest, and one that is gone is replaced", async () => {
   const { page, asked } = await open("/?state=NY");
   await heading(page, "In New York");
-  await page.waitForURL(/year=2024\.3/);
-  assert.deepEqual(chosen(page), { procedure: "5072", state: "NY" });
+  await addressed(page, /year=2024\.3/);
+  await hasChosen(page, { procedure: "5072", state: "NY" });
   assert.deepEqual(asked, [], "the address changes, and nothing is asked again");
   await page.getByLabel("Year", { exact: true }).selectOption("2023");
-  await page.waitForURL(/year=2023\.2/);
+  await addressed(page, /year=2023\.2/);
   const under = page.locator(".under", { hasText: "This is data version 2023.2." });
   await under.getByRole("link", { name: "See the newest, 2024.3" }).click();
-  await page.waitForURL(/year=2024\.3/);
+  await addressed(page, /year=2024\.3/);
   await under.waitFor({ state: "detached" });
-  assert.deepEqual(chosen(page), { procedure: "5072", state: "NY" });
+  await hasChosen(page, { procedure: "5072", state: "NY" });
   for (const year of ["2023", "2023.2"]) {
     await page.goto(`/facilities/000001?procedure=5072&year=${year}`);
     await page.locator(".standing tbody tr").first().waitFor();
     await under.getByRole("link", { name: "See the newest, 2024.3" }).click();
-    await page.waitForURL((url) => url.pathname + url.search === "/facilities/000001?procedure=5072");
+    await addressed(page, (url) => url.pathname + url.search === "/facilities/000001?procedure=5072");
     await under.waitFor({ state: "detached" });
   }
   await page.goto("/?procedure=5073&state=AL&year=2019.4&versions=2018.1,2019.4");
@@ -527,8 +530,8 @@ test("the address names the data version, an older version links to the newest, 
     })
     .waitFor();
   await heading(page, "In Alabama, two hospitals charge");
-  await page.waitForURL(/year=2024\.3/);
-  assert.deepEqual(chosen(page), { procedure: "5073", state: "AL" });
+  await addressed(page, /year=2024\.3/);
+  await hasChosen(page, { procedure: "5073", state: "AL" });
 });
 
 test("words with Enter show what the data can't have before any price, or the procedure that they surely mean", async () => {
@@ -550,11 +553,11 @@ test("words with Enter show what the data can't have before any price, or the pr
   await page.locator(".under", { hasText: "Set aside: zzxqy." }).waitFor();
   await page.locator(".under a", { hasText: "Skin growth removal or biopsy" }).click();
   await heading(page, "In New York, 20 hospitals charge");
-  assert.deepEqual(chosen(page), { procedure: "5072", state: "NY" });
+  await hasChosen(page, { procedure: "5072", state: "NY" });
   await page.goto("/?q=5072+in+Alabama");
   await heading(page, "In Alabama, 40 hospitals charge");
-  await page.waitForURL(/year=2024\.3/);
-  assert.deepEqual(chosen(page), { procedure: "5072", state: "AL" });
+  await addressed(page, /year=2024\.3/);
+  await hasChosen(page, { procedure: "5072", state: "AL" });
 });
 
 test("a field's long suggestions stay within the page", async () => {
@@ -677,18 +680,18 @@ test("the address keeps how many hospitals are listed, for a reload and for the 
   assert.equal(await rows.count(), 35);
   // Another list is short at first, and another order isn't.
   await page.getByRole("button", { name: "Services" }).click();
-  await page.waitForURL(/sort=services/);
+  await addressed(page, /sort=services/);
   await rows.nth(34).waitFor();
   await page.getByRole("combobox", { name: "Procedure" }).fill("5073");
   await page.getByRole("combobox", { name: "Procedure" }).press("Enter");
-  await page.waitForURL((url) => url.searchParams.get("procedure") === "5073");
+  await addressed(page, (url) => url.searchParams.get("procedure") === "5073");
   assert.equal(new URL(page.url()).searchParams.get("shown"), null);
 });
 
 test("words in place of a procedure's code become the code that they mean", async () => {
   const { page } = await open("/?procedure=breast+biopsy+in+Alabama");
   await heading(page, "In Alabama");
-  await page.waitForURL((url) => url.searchParams.get("procedure") === "5072");
+  await addressed(page, (url) => url.searchParams.get("procedure") === "5072");
   assert.equal(new URL(page.url()).searchParams.get("state"), "AL");
 });
 
@@ -700,7 +703,7 @@ test("a link and a choice lead away from a search that found no price", async ()
     await page.locator("h1", { hasText: "charge" }).waitFor();
     await page.getByRole("combobox", { name: "Procedure" }).fill("5073");
     await page.getByRole("combobox", { name: "Procedure" }).press("Enter");
-    await page.waitForURL(/procedure=5073/);
+    await addressed(page, /procedure=5073/);
     await page.locator("h1", { hasText: "charge" }).waitFor();
   }
 });
@@ -738,7 +741,7 @@ test("text confirmed by Enter or Tab before suggestions appear selects its match
   await page.keyboard.type("alabama");
   await page.keyboard.press("Tab");
   await heading(page, "In Alabama, two hospitals charge");
-  assert.deepEqual(chosen(page), { procedure: "5073", state: "AL" });
+  await hasChosen(page, { procedure: "5073", state: "AL" });
   // Tab chooses only an option that the text names, or that an arrow key has selected.
   const options = page.locator(".place [role=option]");
   await place.fill("new");
@@ -786,7 +789,9 @@ test("the keyboard focus stays near a chosen, entered or removed item", async ()
     assert.match(await focused(), new RegExp(where), name);
     await page.getByRole("button", { name }).first().waitFor({ state: "detached" });
   }
-  for (const _ of [1, 2]) await page.getByRole("button", { name: "Show 25 more" }).click();
+  await page.getByRole("button", { name: "Show 25 more" }).click();
+  await page.locator(".more", { hasText: "35 of 60" }).waitFor();
+  await page.getByRole("button", { name: "Show 25 more" }).click();
   await page.getByText("These are all 60.").waitFor();
   await page.locator(".more :focus").waitFor();
 });
@@ -815,12 +820,13 @@ test("the browser's large text size is respected without horizontal overflow", a
     "/signup",
   ]) {
     await page.goto(server.api + target);
-    await page.locator("h1").first().waitFor();
+    await page.locator(".facilities tbody tr, .card, form").first().waitFor();
     assert.equal(await page.evaluate("getComputedStyle(document.body).fontSize"), "32px");
-    assert.equal(await page.evaluate("document.documentElement.scrollWidth"), wide.width, target);
-    await page.setViewportSize(narrow);
-    assert.equal(await page.evaluate("document.documentElement.scrollWidth"), narrow.width, target);
-    await page.setViewportSize(wide);
+    for (const size of [wide, narrow, wide]) {
+      await page.setViewportSize(size);
+      await nextFrame(page);
+      assert.equal(await page.evaluate("document.documentElement.scrollWidth"), size.width, target);
+    }
   }
   await page.goto(`${server.api}/?procedure=5072`);
   const name = page.locator(".facilities tbody td.name").first();
@@ -961,7 +967,7 @@ test("more than three hospitals to compare are said, and a fourth can't be chose
   });
   await page.locator(".under", { hasText: `${said} Left out: 000047, zzz.` }).waitFor();
   await page.locator(".facilities .about", { hasText: said }).waitFor();
-  const address = page.url();
+  const address = await settledUrl(page);
   const row = page.locator(".facilities tbody tr", { hasText: "000049" });
   const dot = page.locator(".facility-dot:not(.choice)").first();
   for (const one of [row.locator("td.charge"), dot]) {
@@ -972,12 +978,12 @@ test("more than three hospitals to compare are said, and a fourth can't be chose
   // The next one takes the place of one that is taken off.
   await page.getByRole("button", { name: "Remove: A Hospital 000041" }).click();
   await page.locator(".under", { hasText: `${said} Left out: zzz.` }).waitFor();
-  assert.equal(chosen(page).with, "000043,000045,000047,zzz");
+  await becomes("the compared hospitals", () => chosen(page).with, "000043,000045,000047,zzz");
   await page.getByRole("button", { name: "Remove: B Hospital 000045" }).click();
   await page.getByRole("button", { name: "Remove: C zzz" }).click();
   await page.locator(".facilities .about", { hasText: said }).waitFor({ state: "detached" });
   await row.locator("td.charge").click();
-  await page.waitForURL((url) => url.searchParams.get("with") === "000043,000047,000049");
+  await addressed(page, (url) => url.searchParams.get("with") === "000043,000047,000049");
 });
 
 test("a bar shows its numbers and promises no click, and a dot chooses its hospital", async () => {
@@ -990,7 +996,7 @@ test("a bar shows its numbers and promises no click, and a dot chooses its hospi
   const bar = page.locator(".bar", { has: page.locator(".amount") }).first();
   await bar.hover();
   await page.locator(".note", { hasText: /hospitals?\$/ }).waitFor();
-  const address = page.url();
+  const address = await settledUrl(page);
   await bar.click();
   assert.equal(page.url(), address);
   for (const part of [".bar", ".bar .reach", ".bar .amount"]) assert.equal(await cursorOf(part), "auto");
@@ -998,7 +1004,7 @@ test("a bar shows its numbers and promises no click, and a dot chooses its hospi
   await page.locator(".facility-dot").first().waitFor();
   assert.equal(await cursorOf(".facility-dot"), "pointer");
   await page.locator(".facility-dot").first().click();
-  await page.waitForURL((url) => url.searchParams.has("with"));
+  await addressed(page, (url) => url.searchParams.has("with"));
 });
 
 test("every page's header is in one place, at any width", async () => {
@@ -1108,6 +1114,7 @@ test("on paper each drawing, row and text is within its card, and no card covers
       await page.locator("body").evaluate((body, style) => {
         body.style.cssText = style;
       }, pages);
+      await nextFrame(page);
       const cards = await cardsOf(page);
       for (const { boxes, inside } of cards)
         for (const one of inside)
@@ -1161,7 +1168,7 @@ test("a facility's page shows the API's data and links back with the facility se
   ])
     assert.ok(rows[0].includes(part), `${part} is in ${rows[0]}`);
   await page.locator(".standing tbody a").first().click();
-  await page.waitForURL(`**/?procedure=${first.code}&with=000001`);
+  await hasChosen(page, { procedure: first.code, with: "000001" });
   await page.goBack();
   await heading(page, "Hospital 000001");
 });
@@ -1313,7 +1320,7 @@ test("related elements are aligned", async () => {
 
 test("all controls can be reached and used by keyboard alone", async () => {
   const { page } = await open("/");
-  await heading(page, "60 hospitals");
+  await drawn(page);
   const tabTo = async (selector: string) => {
     for (let tabs = 0; tabs < 80; tabs++) {
       await page.keyboard.press("Tab");
@@ -1329,7 +1336,7 @@ test("all controls can be reached and used by keyboard alone", async () => {
   await page.keyboard.type("5072");
   await page.locator('[role="option"][aria-selected="true"]', { hasText: "5072" }).waitFor();
   await page.keyboard.press("Enter");
-  await page.waitForURL(/procedure=5072/);
+  await addressed(page, /procedure=5072/);
   await tabTo(".place input");
   await page.keyboard.type("alabama");
   await page.locator('[role="option"][aria-selected="true"]', { hasText: "Alabama" }).waitFor();
@@ -1354,7 +1361,7 @@ test("all controls can be reached and used by keyboard alone", async () => {
   await compare.nth(3).waitFor();
   await tabTo(".facilities .name a");
   await page.keyboard.press("Enter");
-  await page.waitForURL(/\/facilities\/\d{6}/);
+  await addressed(page, /\/facilities\/\d{6}/);
   await page.locator(".standing tbody tr").first().waitFor();
 });
 

@@ -5,7 +5,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
-import { after, before, test } from "node:test";
+import { after, before } from "node:test";
 import { promisify } from "node:util";
 import type { Download, Locator, Page } from "playwright-core";
 import { publishSnapshot } from "../../datasets/revisions.ts";
@@ -21,7 +21,7 @@ import type {
 import { milesText } from "../../server/parts/portal/browser/around.ts";
 import { paysTitle, shareOf } from "../../server/parts/portal/browser/words.ts";
 import { Store } from "../../server/store/store.ts";
-import { launch, narrow, openPage, wide } from "../support/browser.ts";
+import { addressed, launch, narrow, nextFrame, openPage, test, wide, writing } from "../support/browser.ts";
 import {
   ample,
   call,
@@ -39,7 +39,6 @@ import {
  */
 
 const maxActions = 6;
-const patienceMs = 120_000;
 const years = [2021, 2022, 2023, 2024];
 const rows = 30_000;
 const folder = process.env.SCREENSHOTS ?? temporaryFolder();
@@ -57,7 +56,7 @@ before(async () => {
     );
   const stateDir = temporaryFolder();
   createKey(stateDir, "explore", ample);
-  const env = { PORTAL: "on", PORTAL_ACCOUNT: "explore", SIGNUP: "open" };
+  const env = { PORTAL: "on", PORTAL_ACCOUNT: "explore", SIGNUP: "open", ...writing(true) };
   [server, browser] = await Promise.all([startServer({ datasetsDir, stateDir, env }), launch()]);
 });
 after(async () => {
@@ -84,7 +83,6 @@ async function walk(
 ) {
   const guarded = await openPage(browser, origin, { permissions: ["clipboard-read", "clipboard-write"] });
   const { page } = guarded;
-  page.setDefaultTimeout(patienceMs);
   await page.goto("/");
   await page.locator(first).first().waitFor();
   let actions = 0;
@@ -123,7 +121,7 @@ for (const [words, confirm, code] of [
           await page.locator(".procedure li.group", { hasText: "not in this data. " }).waitFor();
           await act(option(page, /colonoscopy/));
         }
-        await page.waitForURL((url) => url.searchParams.get("procedure") === code);
+        await addressed(page, (url) => url.searchParams.get("procedure") === code);
         await act(field(page, "State, city or ZIP code", zip));
         await act(option(page, `Within 25 miles of ${zip}`));
         await heading(page, `Within 25 miles of ${zip}, you pay about $`);
@@ -156,7 +154,6 @@ test("a phone's first screen has the warning in one line and the list's first am
     `/facilities/${ccn}?procedure=5072`,
   ]) {
     const { page, close } = await openPage(browser, server.api, phone);
-    page.setDefaultTimeout(patienceMs);
     await page.goto(path);
     const boxOf = async (selector: string) =>
       (await page.locator(selector).first().boundingBox()) ?? assert.fail(selector);
@@ -181,7 +178,6 @@ test("a hospital's page lists ten procedures first, more by a click, and the fil
   const { data } = await answerOf<FacilityAnswer>(`/facilities/${ccn}`);
   assert.ok(data.length > 35, `${data.length} procedures`);
   const { page, close } = await openPage(browser, server.api, phone);
-  page.setDefaultTimeout(patienceMs);
   await page.goto(`/facilities/${ccn}`);
   const rows = page.locator(".standing tbody tr");
   await page
@@ -212,7 +208,6 @@ test("a hospital's chosen procedure stands above the order and the title says so
   const [least] = data.toSorted((a, b) => a.submitted_charge - b.submitted_charge);
   const guarded = await openPage(browser, server.api);
   const { page } = guarded;
-  page.setDefaultTimeout(patienceMs);
   for (const [sort, order] of [
     ["", "dearest against the nation first"],
     ["&sort=charge&order=desc", "highest charge first"],
@@ -241,7 +236,6 @@ test("a hospital's chosen procedure stands above the order and the title says so
 test("on a phone, each compared hospital is named once before the list, and its chip is a letter", async () => {
   const { ccns, zip } = await nearlyEqual();
   const { page, close } = await openPage(browser, server.api, phone);
-  page.setDefaultTimeout(patienceMs);
   await page.goto(`/?procedure=5072&near=${zip}&within=100&with=${ccns.join(",")}`);
   await page.locator("#compared thead a").nth(2).waitFor();
   for (const [i, link] of (await page.locator("#compared thead a").all()).entries()) {
@@ -266,7 +260,6 @@ test("a near hospital is compared if it has a price for the procedure, and links
     `/facilities?near=${zip}&within=25&procedure=${code}&status=all&limit=100`,
   );
   const { page, close } = await openPage(browser, server.api, phone);
-  page.setDefaultTimeout(patienceMs);
   await page.goto(`/facilities/${ccn}?procedure=${code}`);
   const rows = page.locator(".near tbody tr");
   await rows.first().waitFor();
@@ -320,7 +313,6 @@ test("the asked procedure is kept for the hospitals nearby, whether or not the h
   const seen = new Set<string>();
   const guarded = await openPage(browser, server.api);
   const { page } = guarded;
-  page.setDefaultTimeout(patienceMs);
   for (const { ccn, zip } of [...others, ...without]) {
     const around = `/facilities?near=${zip}&within=25&sort=distance&procedure=${code}&status=all&limit=100`;
     const near = (await answerOf<Partial<FacilitiesAnswer>>(around)).data ?? [];
@@ -359,7 +351,6 @@ test("a hospital with no other within 25 miles names the nearest, however far", 
     answerOf<FacilitiesAnswer>(`/facilities?near=${zip}&within=${within}&sort=distance&limit=2`);
   const guarded = await openPage(browser, server.api);
   const { page } = guarded;
-  page.setDefaultTimeout(patienceMs);
   let alone = 0;
   for (const { ccn, zip = "" } of all.slice(0, 12)) {
     const [, nearest] = (await around(zip ?? "", 500)).data;
@@ -384,7 +375,6 @@ test("a hospital with no other within 25 miles names the nearest, however far", 
 test("on a phone, each row of a list around a place has its amounts and the column that the list is sorted by", async () => {
   const { zip } = await somewhere();
   const { page, close } = await openPage(browser, server.api, phone);
-  page.setDefaultTimeout(patienceMs);
   await page.goto(`/?procedure=5072&near=${zip}&within=100`);
   for (const [title, beside] of [
     ["Charge", "Miles"],
@@ -404,7 +394,6 @@ test("a new place drops a reversed order and a sort by miles, and keeps any othe
   const { page, close } = await openPage(browser, server.api, {
     mayFail: ({ searchParams }) => searchParams.has("near") || searchParams.has("city"),
   });
-  page.setDefaultTimeout(patienceMs);
   const list = page.locator(".facilities h2");
   const place = page.getByRole("combobox", { name: "State, city or ZIP code" });
   const byField = async () => {
@@ -437,7 +426,8 @@ test("a new place drops a reversed order and a sort by miles, and keeps any othe
     await page.locator(".facilities tbody tr").first().waitFor();
     const [, old] = /(?:state|near)=(\w+)/.exec(page.url()) ?? [];
     await move();
-    await page.waitForURL(
+    await addressed(
+      page,
       ({ searchParams: at }) => ![at.get("state"), at.get("near")].includes(old) || at.get("within") === "50",
     );
     const { searchParams } = new URL(page.url());
@@ -456,7 +446,6 @@ test("pictures have round amounts on their axes, a legend without overlaps, and 
     [{ viewport: { width: 1280, height: 900 } }, "/?procedure=5115"],
   ] as const) {
     const { page, close } = await openPage(browser, server.api, size);
-    page.setDefaultTimeout(patienceMs);
     await page.goto(path);
     const card = (name: string) => page.locator("section.card", { has: page.getByRole("heading", { name }) });
     const [charges, map] = [card("How charges are spread"), card("Where hospitals charge more")];
@@ -518,11 +507,11 @@ test("paper shows the sentence, the list and its source, and nothing that can on
     ["/reference#prices", "API reference", "Parameters"],
   ]) {
     const { page, close } = await openPage(browser, server.api, phone);
-    page.setDefaultTimeout(patienceMs);
     await page.goto(path);
     await page.locator("tbody tr").first().waitFor();
     await page.setViewportSize({ width: 720, height: 900 });
     await page.emulateMedia({ media: "print" });
+    await nextFrame(page);
     const clicked = "button:not(.sort), .sort span, input, select, form, nav, .actions, .chips";
     assert.deepEqual(await page.locator(`:is(${clicked}):visible`).allInnerTexts(), [], path);
     const shown = await page.locator("body").innerText();
@@ -536,7 +525,7 @@ test("a journalist saves a picture of the ten dearest hospitals with its source"
   await walk("journalist-list", async (page, act) => {
     await act(field(page, "Procedure", "hip replacement"));
     await act(option(page, "Knee, hip or shoulder replacement"));
-    await page.waitForURL(/procedure=5115/);
+    await addressed(page, /procedure=5115/);
     const list = page.locator("#hospitals");
     await act(list.getByRole("columnheader", { name: "Charge" }).getByRole("button").click());
     const dearest = `/facilities?procedure=${procedure}&sort=charge&order=desc&limit=10`;
@@ -617,7 +606,6 @@ for (const viewport of [wide, narrow])
     for (const path of [compared, `${compared}&near=${zip}&within=100`, `${compared}&state=CA`]) {
       const guarded = await openPage(browser, server.api, { viewport });
       const { page } = guarded;
-      page.setDefaultTimeout(patienceMs);
       await page.goto(path);
       const list = page.locator("#hospitals");
       await list.locator("tbody tr").first().waitFor();
@@ -678,7 +666,6 @@ for (const viewport of [wide, narrow])
     for (const place of ["", `&near=${zip}`]) {
       const guarded = await openPage(browser, server.api, { viewport });
       const { page } = guarded;
-      page.setDefaultTimeout(patienceMs);
       await page.goto(`/?procedure=5072&with=${ccns.join(",")}${place}`);
       const years = page.locator("section.card", {
         has: page.getByRole("heading", { name: "Over the years" }),
@@ -714,7 +701,6 @@ test("the comparison and its file have procedure, place and median, and no title
   const { data: texan } = await answerOf<TrendsAnswer>(`/trends?procedure=${code}&state=TX`);
   const guarded = await openPage(browser, server.api);
   const { page } = guarded;
-  page.setDefaultTimeout(patienceMs);
   for (const [place, head, medians] of [
     ["", "Nation's median", trend],
     // The hospital is in California.
@@ -762,7 +748,6 @@ test("around a ZIP code, a trend is drawn only for compared hospitals, and the n
   const { ccns, zip } = await nearlyEqual();
   const guarded = await openPage(browser, server.api, { mayFail: (_, status) => status === 404 });
   const { page } = guarded;
-  page.setDefaultTimeout(patienceMs);
   const years = page.locator("section.card", { has: page.getByRole("heading", { name: "Over the years" }) });
   for (const [place, pinned, title] of [
     ["", [], "Over the years, in the whole country"],
@@ -811,7 +796,11 @@ test("a patient finds what a knee replacement costs within 25 miles of a city, a
     await act(option(page, "Knee, hip or shoulder replacement"));
     await act(field(page, "State, city or ZIP code", `${city} ${state}`));
     await act(option(page, `Within 25 miles of ${city}, ${state}`));
-    const zip = new URL(page.url()).searchParams.get("near");
+    const zip = await until(
+      "a ZIP code in the address",
+      () => new URL(page.url()).searchParams.get("near"),
+      () => page.url(),
+    );
     const there = await answerOf<FacilitiesAnswer>(
       `/facilities?city=${encodeURIComponent(`${city}, ${state}`)}`,
     );
@@ -857,7 +846,6 @@ test("a city without a hospital in the data is a place, and a name of several ci
   const mayFail = ({ searchParams }: URL) => searchParams.has("near") || searchParams.has("city");
   const guarded = await openPage(browser, server.api, { mayFail });
   const { page } = guarded;
-  page.setDefaultTimeout(patienceMs);
   await page.goto("/?procedure=5115&state=TX");
   await heading(page, "In Texas");
   const place = page.getByRole("combobox", { name: "State, city or ZIP code" });
@@ -869,11 +857,11 @@ test("a city without a hospital in the data is a place, and a name of several ci
     await place.fill(text);
     await page.locator(".place [aria-selected=true] > span", { hasText: title }).waitFor();
     await page.keyboard.press("Enter");
-    await page.waitForURL((url) => url.searchParams.get("near") === near);
+    await addressed(page, (url) => url.searchParams.get("near") === near);
     assert.equal(new URL(page.url()).searchParams.get("state"), null);
   }
   await page.getByRole("link", { name: "Springfield, IL" }).click();
-  await page.waitForURL((url) => url.searchParams.get("near") === "Springfield, IL");
+  await addressed(page, (url) => url.searchParams.get("near") === "Springfield, IL");
   await guarded.close();
   guarded.assertWellBehaved();
 });
@@ -882,7 +870,6 @@ test("a hospital's procedures are found by a code, a short form, Spanish and pla
   const mayFail = ({ searchParams }: URL, status: number) => searchParams.has("q") && status === 404;
   const guarded = await openPage(browser, server.api, { mayFail });
   const { page } = guarded;
-  page.setDefaultTimeout(patienceMs);
   const list = await answerOf<FacilitiesAnswer>(
     `/facilities?procedure=${procedure}&sort=services&order=desc&limit=1`,
   );
@@ -916,7 +903,6 @@ test("a hospital's procedures are found by a code, a short form, Spanish and pla
 test("typed words and a link with them lead to the same, unless a suggestion is chosen", async () => {
   const guarded = await openPage(browser, server.api);
   const { page } = guarded;
-  page.setDefaultTimeout(patienceMs);
   for (const [words, said] of [
     ["pacemaker", /^“pacemaker” may mean/],
     ["marcapasos nuevo", /^“marcapasos nuevo” may mean/],
@@ -941,7 +927,7 @@ test("typed words and a link with them lead to the same, unless a suggestion is 
       await field(page, "Procedure", "heart");
       await page.keyboard.press("Enter");
     }
-    await page.waitForURL((url) => url.searchParams.get("procedure") === "5191");
+    await addressed(page, (url) => url.searchParams.get("procedure") === "5191");
     await page.locator(".under", { hasText: "“heart” also may be: " }).waitFor();
     const procedure = page.getByRole("combobox", { name: "Procedure" });
     await until(
@@ -955,7 +941,7 @@ test("typed words and a link with them lead to the same, unless a suggestion is 
   await field(page, "Procedure", "pacemaker");
   await page.getByRole("option", { name: "may mean several procedures" }).waitFor();
   await option(page, "5222");
-  await page.waitForURL((url) => url.searchParams.get("procedure") === "5222");
+  await addressed(page, (url) => url.searchParams.get("procedure") === "5222");
   await guarded.close();
   guarded.assertWellBehaved();
 });
