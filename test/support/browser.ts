@@ -27,22 +27,35 @@ export const sizes = {
 
 const program = { executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] };
 
-/** How often a long trial runs each test of pages, with a browser whose CPU is slowed; 0 outside of a long trial. */
+/** How often a long trial runs each test that clicks, with a browser whose CPU is slowed; 0 outside of a long trial. */
 const clickRounds = Number(process.env.CLICK_ROUNDS || 0);
+/** As slow as an old phone beside the machines on which tests run. */
 const slowdown = 4;
 
 const openPages = new Set<Page>();
 
-/** Declares a test of pages. If it waits in vain, its error begins with what it waited for and with what was there. */
-export function test(name: string, run: (t: runner.TestContext) => Promise<void> | void): void {
-  for (let round = 1; round <= Math.max(1, clickRounds); round++)
-    runner.test(round === 1 ? name : `${name} (round ${round})`, async (t) => {
-      try {
-        await run(t);
-      } catch (error) {
-        throw error instanceof errors.TimeoutError ? await explained(error) : error;
-      }
-    });
+type Run = (t: runner.TestContext) => Promise<void> | void;
+
+/** Declares a test that looks at pages. A long trial leaves it out. */
+export function test(name: string, run: Run): void {
+  if (clickRounds === 0) declare(name, run);
+}
+
+/** Declares a test that clicks or types, or in which a click would miss what moves. */
+export function testOfClicks(name: string, run: Run): void {
+  if (clickRounds === 0) declare(name, run);
+  for (let round = 1; round <= clickRounds; round++) declare(`${name}, ${round} of ${clickRounds}`, run);
+}
+
+/** If a test waits in vain, its error begins with what it waited for and with what was there. */
+function declare(name: string, run: Run): void {
+  runner.test(name, async (t) => {
+    try {
+      await run(t);
+    } catch (error) {
+      throw error instanceof errors.TimeoutError ? await explained(error) : error;
+    }
+  });
 }
 
 async function explained({ message, stack = "" }: Error): Promise<Error> {
