@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import * as runner from "node:test";
+import { stripVTControlCharacters } from "node:util";
 import {
   type Browser,
   type BrowserContext,
@@ -58,7 +59,8 @@ function declare(name: string, run: Run): void {
   });
 }
 
-async function explained({ message, stack = "" }: Error): Promise<Error> {
+async function explained(error: Error): Promise<Error> {
+  const [message, stack] = [error.message, error.stack ?? ""].map(stripVTControlCharacters);
   const [, awaited] = /^ +- (waiting for .*)$/m.exec(message) ?? [message, message.split("\n", 1)[0]];
   const there = await Promise.all(Array.from(openPages, seenOn));
   const told = new Error(`${awaited}; there was ${there.join(" and ")}\n${message}`);
