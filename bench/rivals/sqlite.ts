@@ -1,6 +1,6 @@
 import Database from "better-sqlite3";
 import { fastify } from "fastify";
-import { byField, partsOf, type Summary, stateCodes } from "../../engine/index.ts";
+import { byField, type Summary, stateCodes } from "../../engine/index.ts";
 import { loadSnapshot, percentiles, pricesAnswer, pricesPath, type Query, readSettings } from "./rival.ts";
 
 /**
@@ -17,7 +17,7 @@ db.exec(`CREATE TABLE rows (
   services INTEGER)`);
 const insert = db.prepare("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
 db.transaction(() => {
-  const { facilities, procedures, rows } = partsOf(snapshot.table);
+  const { facilities, procedures, rows } = snapshot.table;
   for (const [row, at] of rows.facility.entries()) {
     const procedure = [procedures.code, procedures.name].map((column) => column[rows.procedure[row]]);
     const { state, ccn, name, city } = facilities;
@@ -98,7 +98,7 @@ db.exec(
 const keep = db.prepare("INSERT INTO summaries VALUES (?, ?, ?)");
 const national = statementsFor("code = @procedure");
 const ofState = statementsFor("code = @procedure AND state = @state");
-for (const procedure of partsOf(snapshot.table).procedures.code)
+for (const procedure of snapshot.table.procedures.code)
   for (const state of [null, ...stateCodes]) {
     const summary = summarize(state === null ? national : ofState, { procedure, state });
     if (summary !== undefined) keep.run(procedure, state ?? "national", JSON.stringify(summary));
