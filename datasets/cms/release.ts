@@ -4,7 +4,7 @@ import { pipeline } from "node:stream/promises";
 import { CsvError, type Parser, parse } from "csv-parse";
 import { parse as parseNow } from "csv-parse/sync";
 import { DataError, type Provenance, systemCode, type TableParts } from "../../engine/index.ts";
-import { checkRegular } from "../folder.ts";
+import { checkRegular } from "../files.ts";
 import { CmsTable, cmsProvenance } from "./cms.ts";
 import { type StrayByte, TextScan } from "./encoding.ts";
 import { foreignKind, wayToCsv } from "./kind.ts";
