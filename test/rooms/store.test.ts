@@ -1,3 +1,4 @@
 // Runs these test files in one process, because loading the modules takes as long as the tests of one file.
 import "../store/registry.test.ts";
+import "../store/schema.test.ts";
 import "../store/state.test.ts";

@@ -13,7 +13,7 @@ import { Alone } from "./alone.ts";
 import { Database } from "./connection.ts";
 import { Contact } from "./contact.ts";
 import { Counts } from "./counts.ts";
-import { Directory } from "./directory.ts";
+import { SharedDirectory } from "./directory.ts";
 import { type Asked, type PermitMeter, Permits, type Taken, tickMs } from "./permits.ts";
 
 /** Shares accounts and ceilings with other servers through PostgreSQL. While it is away, this server goes on alone. */
@@ -83,7 +83,7 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
     calls.close();
     database.close();
   });
-  const directory = new Directory(store, database);
+  const directory = new SharedDirectory(store, database);
   const holder = randomUUID();
   const steadyNow = steadyClock();
   const table = new PermitTable();

@@ -4,7 +4,7 @@ import type { Accounts } from "../../accounts/sync.ts";
 import type { PartContext } from "../../part.ts";
 import { monthName } from "../../shared/months.ts";
 import type { Database } from "./connection.ts";
-import type { Directory } from "./directory.ts";
+import type { SharedDirectory } from "./directory.ts";
 
 /** Keeps what all servers have counted, and records the events of thresholds. */
 
@@ -15,7 +15,7 @@ const overlapSeconds = 5;
 export class Counts {
   readonly #accounts: Pick<Accounts, "of" | "slotOf" | "putDay">;
   readonly #context: Pick<PartContext, "store" | "log">;
-  readonly #directory: Pick<Directory, "change">;
+  readonly #directory: Pick<SharedDirectory, "change">;
   readonly #table: PermitTable;
   /** The permits granted in a month, by account, and the highest threshold whose event is recorded for a quota. */
   readonly #known = new Map<number, { month: number; used: number; quota: number; recorded: number }>();
@@ -28,7 +28,7 @@ export class Counts {
   constructor(
     accounts: Pick<Accounts, "of" | "slotOf" | "putDay">,
     context: Pick<PartContext, "store" | "log">,
-    directory: Pick<Directory, "change">,
+    directory: Pick<SharedDirectory, "change">,
     table: PermitTable,
   ) {
     this.#accounts = accounts;
