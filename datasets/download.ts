@@ -3,7 +3,7 @@ import { open } from "node:fs/promises";
 import type { IncomingHttpHeaders } from "node:http";
 import { dirname, join } from "node:path";
 import { DataError, systemCode } from "../engine/query.ts";
-import { makeFolder, sync } from "./folder.ts";
+import { makeFolder, sync } from "./files.ts";
 import { Break, bodyOf, openAddress, type Patience, retried, type Try } from "./http.ts";
 
 /** Disk space that a download leaves free. */

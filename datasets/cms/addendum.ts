@@ -12,7 +12,7 @@ import {
   shown,
   systemCode,
 } from "../../engine/index.ts";
-import { checkRegular } from "../folder.ts";
+import { checkRegular } from "../files.ts";
 import { orCode } from "./hints.ts";
 import { foreignKind } from "./kind.ts";
 import { cleanName } from "./names.ts";

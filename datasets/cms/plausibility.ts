@@ -1,4 +1,4 @@
-import { blank, leastFacilities, partsOf, type SnapshotTable, shown } from "../../engine/index.ts";
+import { blank, leastFacilities, shown, type TableParts } from "../../engine/index.ts";
 import { snapshotIn } from "../revisions.ts";
 import { isMissing } from "./hints.ts";
 import { isReadTwice, readTwice } from "./names.ts";
@@ -25,8 +25,8 @@ export function suspectPart(rows: number, facilities: number, states: number): s
 }
 
 /** Returns a warning for each kind of suspect figure or name; none if all are plausible. */
-export function suspicionsAbout(table: SnapshotTable): string[] {
-  const { facilities, procedures, rows } = partsOf(table);
+export function suspicionsAbout(table: TableParts): string[] {
+  const { facilities, procedures, rows } = table;
   const { charge, allowed, services, beneficiaries } = rows;
   let [priced, above, few, more] = [0, 0, 0, 0];
   for (let row = 0; row < charge.length; row++) {
@@ -82,7 +82,7 @@ function suspectTexts(kind: string, texts: readonly string[], why: string): stri
  *
  * @param before path of the previous snapshot, which is ignored if it can't be read
  */
-export async function suspectGrowth(table: SnapshotTable, before: string): Promise<string[]> {
+export async function suspectGrowth(table: TableParts, before: string): Promise<string[]> {
   const now = medianCharge(table);
   const then = await medianIn(before);
   if (then === undefined || now < suspectedGrowth * then) return [];
@@ -101,8 +101,8 @@ async function medianIn(path: string): Promise<number | undefined> {
   }
 }
 
-function medianCharge(table: SnapshotTable): number {
-  const { charge, allowed } = partsOf(table).rows;
+function medianCharge(table: TableParts): number {
+  const { charge, allowed } = table.rows;
   const priced = charge.filter((cents, row) => cents > 0 && allowed[row] > 0).sort();
   return priced[Math.floor(priced.length / 2)];
 }

@@ -3,7 +3,7 @@ import { DataError, shown } from "../../engine/query.ts";
 import { maxBurst, maxQuota } from "../shared/plans.ts";
 import { day, month } from "../shared/schemas.ts";
 import { maxTimeMs } from "../shared/time.ts";
-import { type MovedRow, type MovedTable, readRows, Store } from "../store/store.ts";
+import { accountTables, type MovedRow, type MovedTable, readRows, Store } from "../store/store.ts";
 import { maxNameLength, maxPlanLength } from "./names.ts";
 
 /**
@@ -36,9 +36,9 @@ const plainText = text(
 );
 /** New ids continue from the largest one, and must stay safe integers. */
 const id = whole(1, 2 ** 40);
-/** Counters have 32 bits. */
 /** Maximum accounts of one change. Servers that share accounts apply a change at one go. */
 export const maxAccountsPerChange = 500;
+/** Counters have 32 bits. */
 const maxCount = 2 ** 31 - 1;
 const instant = whole(0, maxTimeMs);
 /** The form of text in names of rows that servers share, and in headers. */
@@ -83,8 +83,8 @@ const needs: Record<string, Need> = {
  */
 export function readAccounts(file: string): MovedAccount[] {
   const accounts = new Map<unknown, MovedAccount>();
-  const ofKeys = new Map<unknown, unknown>();
-  const ofEvents = new Map<unknown, unknown>();
+  /** The accounts of the rows that other rows belong to. */
+  const owners = { keys: new Map<unknown, unknown>(), events: new Map<unknown, unknown>() };
   const rotated: MovedRow[] = [];
   readRows(file, (table, row) => {
     // A deleted account, or a link that wasn't used.
@@ -92,20 +92,19 @@ export function readAccounts(file: string): MovedAccount[] {
     checkRow(file, table, row);
     if (table === "accounts" && !accounts.has(row.id))
       accounts.set(row.id, { id: Number(row.id), name: String(row.name), rows: [] });
-    if (table === "keys") ofKeys.set(row.id, row.account);
-    if (table === "events") ofEvents.set(row.id, row.account);
+    if (table === "keys" || table === "events") owners[table].set(row.id, row.account);
     if (table === "keys" && row.replaced_by !== null) rotated.push(row);
-    const owner =
-      table === "accounts" ? row.id : table === "deliveries" ? ofEvents.get(row.event) : row.account;
-    const account = accounts.get(owner);
+    const described = accountTables[table];
+    const named = row[described.owner];
+    const account = accounts.get("through" in described ? owners[described.through].get(named) : named);
     if (account === undefined) {
-      const of = table === "deliveries" ? "event" : "account";
+      const of = "through" in described ? described.owner : "account";
       throw new DataError(subjectOf(file, table, row), `a row of an ${of} that the file lacks`, "none");
     }
     account.rows.push({ table, row });
   });
   for (const row of rotated)
-    if (ofKeys.get(row.replaced_by) !== row.account)
+    if (owners.keys.get(row.replaced_by) !== row.account)
       throw new DataError(
         `${subjectOf(file, "keys", row)}: replaced_by`,
         shownValue(row.replaced_by),

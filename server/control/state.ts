@@ -4,9 +4,10 @@ import { logEvents } from "../accounts/quota-events.ts";
 import type { Accounts } from "../accounts/sync.ts";
 import type { Settings } from "../shared/settings.ts";
 import { isoTime } from "../shared/time.ts";
+import { narrowAccess } from "../store/private-files.ts";
 import { isNoRoom } from "../store/room.ts";
 import { databaseFile, restoring } from "../store/served.ts";
-import { narrowAccess, StateGuard } from "../store/state-files.ts";
+import { StateGuard } from "../store/state-guard.ts";
 import { onlyACopy, Store } from "../store/store.ts";
 import { closers, isStopping, log, repeat } from "./running.ts";
 

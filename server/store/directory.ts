@@ -1,18 +1,8 @@
 import { StoredAccounts } from "./accounts.ts";
 import { Table } from "./connection.ts";
-import { nextChange } from "./schema.ts";
+import { accountTables, nextChange, type SharedTable, sharedTables } from "./schema.ts";
 
 /** The directory: table rows that servers share through PostgreSQL, and the version of this database's copy. */
-
-const tables = {
-  accounts: ["id"],
-  keys: ["id"],
-  events: ["id"],
-  deliveries: ["event", "channel"],
-  signups: ["id"],
-} as const;
-type SharedTable = keyof typeof tables;
-const tableNames = Object.keys(tables) as SharedTable[];
 
 export interface Row {
   /** The table and the values of the primary key, such as `keys:12`. */
@@ -21,17 +11,14 @@ export interface Row {
   content: string | null;
 }
 
-/** Tables with a column `changed`. Each database has its own numbers in this column. */
-const counted: readonly string[] = ["accounts", "keys"];
-
 class Undo extends Error {}
 
 const nameOf = (table: SharedTable, of = "") =>
-  `'${table}' || ${tables[table].map((column) => `':' || ${of}${column}`).join(" || ")}`;
+  `'${table}' || ${accountTables[table].key.map((column) => `':' || ${of}${column}`).join(" || ")}`;
 
 /** SQL that records which rows are written. The transaction is rolled back, which removes the triggers. */
 const noting = `CREATE TEMP TABLE touched (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
-${tableNames
+${sharedTables
   .flatMap((table) =>
     (["INSERT", "UPDATE", "DELETE"] as const).map(
       (event) => `CREATE TEMP TRIGGER ${table}_${event} AFTER ${event} ON main.${table} BEGIN
@@ -47,7 +34,7 @@ export interface Position {
   id: string;
 }
 
-export class Directory extends Table {
+export class DirectoryCopy extends Table {
   readonly #accounts = new StoredAccounts(this.db);
   readonly #columnsOf = new Map<SharedTable, string[]>();
 
@@ -101,7 +88,7 @@ export class Directory extends Table {
 
   /** Returns the names of all shared rows. */
   names(): string[] {
-    return tableNames.flatMap((table) =>
+    return sharedTables.flatMap((table) =>
       this.db.database
         .prepare<[], string>(`SELECT ${nameOf(table)} FROM ${table}`)
         .pluck()
@@ -153,16 +140,16 @@ export class Directory extends Table {
   /** Inserts a row, or updates the row with its primary key. */
   write(table: SharedTable, row: Record<string, unknown>): void {
     const columns = this.#columns(table);
-    const isCounted = counted.includes(table);
+    const { key, isCounted } = accountTables[table];
     const set = [...columns, ...(isCounted ? ["changed"] : [])];
     const values = columns.map(() => "?");
     // An update of the primary key would make SQLite scan all tables that refer to it.
-    const names: readonly string[] = tables[table];
+    const names: readonly string[] = key;
     const updates = set.filter((one) => !names.includes(one)).map((one) => `${one} = excluded.${one}`);
     if (isCounted) values.push(`${nextChange}`);
     this.db.run(
       `INSERT INTO ${table} (${set.join(", ")}) VALUES (${values.join(", ")})
-        ON CONFLICT (${tables[table].join(", ")}) DO UPDATE SET ${updates.join(", ")}`,
+        ON CONFLICT (${key.join(", ")}) DO UPDATE SET ${updates.join(", ")}`,
       ...columns.map((column) => row[column] ?? null),
     );
   }
@@ -198,9 +185,10 @@ function fromHex(_: string, value: unknown): unknown {
 /** @throws Error for a name of another release's tables */
 function partsOf(name: string): [table: SharedTable, ...values: string[]] {
   const [first, ...values] = name.split(":");
-  const table = tableNames.find((known) => known === first);
+  const table = sharedTables.find((known) => known === first);
   if (table === undefined) throw new Error(`the row ${name} is of no table that this release shares`);
   return [table, ...values];
 }
 
-const isNamed = (table: SharedTable) => tables[table].map((column) => `${column} = ?`).join(" AND ");
+const isNamed = (table: SharedTable) =>
+  accountTables[table].key.map((column) => `${column} = ?`).join(" AND ");

@@ -3,21 +3,18 @@ import Database from "better-sqlite3";
 import { DataError, fileReasonOf } from "../../engine/query.ts";
 import { Table } from "./connection.ts";
 import { begin, databaseInMemory } from "./database.ts";
-import { nextChange, schemaVersion } from "./schema.ts";
+import { accountTables, type MovedTable, movedTables, nextChange, schemaVersion } from "./schema.ts";
 
 /** Reads and writes rows of accounts, for exports and imports. An export is a database with the state's schema. */
 
-/** The tables of an export. The rows of a table refer only to rows of tables before it, or of the same table. */
-const tables = ["accounts", "keys", "usage", "days", "events", "deliveries", "signups"] as const;
-export type MovedTable = (typeof tables)[number];
 export type MovedRow = Record<string, unknown>;
 
-const counted: readonly string[] = ["accounts", "keys"];
 const [magic, headBytes] = ["SQLite format 3\0", 20];
 
-/** Returns the columns that an export has, except `changed`. Clients' addresses and unused links aren't exported. */
+/** Returns the columns that an export has, except `changed`. */
 function columnsOf(database: Database.Database, table: MovedTable): string[] {
-  if (table === "signups") return ["account", "mailbox", "created_at"];
+  const { moved } = accountTables[table];
+  if (moved !== "all") return [...moved];
   const sql = "SELECT name FROM pragma_table_info(?, 'main') WHERE name <> 'changed'";
   return database.prepare<[string], string>(sql).pluck().all(table);
 }
@@ -30,9 +27,9 @@ export class AccountRecords extends Table {
       begin(copy);
       copy.transaction(() => {
         copy.pragma("defer_foreign_keys = ON");
-        for (const table of tables) {
+        for (const table of movedTables) {
           const columns = columnsOf(copy, table);
-          if (counted.includes(table)) columns.push("changed");
+          if (accountTables[table].isCounted) columns.push("changed");
           const values = columns.map(() => "?").join(", ");
           const insert = copy.prepare(`INSERT INTO ${table} (${columns.join(", ")}) VALUES (${values})`);
           const left = table === "accounts" ? "name" : columns[0];
@@ -59,7 +56,7 @@ export class AccountRecords extends Table {
   insert(table: MovedTable, row: MovedRow): void {
     const columns = Object.keys(row);
     const values = columns.map((column) => `@${column}`);
-    if (counted.includes(table)) {
+    if (accountTables[table].isCounted) {
       columns.push("changed");
       values.push(nextChange);
     }
@@ -80,7 +77,7 @@ export function readRows(file: string, take: (table: MovedTable, row: MovedRow) 
     database = new Database(file, { readonly: true, fileMustExist: true });
     database.pragma("trusted_schema = OFF");
     checkContent(file, database);
-    for (const table of tables) {
+    for (const table of movedTables) {
       const columns = columnsOf(model, table);
       checkTable(file, database, table, columns);
       // Without indexes, so that all columns of a row come from the table.

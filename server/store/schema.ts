@@ -131,3 +131,47 @@ export const schema = `
 /** The next number of `changed`. It never decreases, because the rows of deleted accounts stay. */
 export const nextChange = `(SELECT 1 + max((SELECT coalesce(max(changed), 0) FROM accounts),
   (SELECT coalesce(max(changed), 0) FROM keys)))`;
+
+interface AccountTable {
+  /** The primary key. */
+  key: readonly string[];
+  /** The column that leads to the account, perhaps through a row of another table. */
+  owner: string;
+  through?: "keys" | "events";
+  /** Whether servers share its rows through PostgreSQL. */
+  isShared: boolean;
+  /** The columns that an export has: all, some or none. The column `changed` isn't exported. */
+  moved: "all" | "none" | readonly string[];
+  /** Whether it has the column `changed`. */
+  isCounted: boolean;
+}
+
+/** The tables with rows of accounts. Their rows refer only to rows of tables before them, or of the same table. */
+export const accountTables = {
+  accounts: { key: ["id"], owner: "id", isShared: true, moved: "all", isCounted: true },
+  keys: { key: ["id"], owner: "account", isShared: true, moved: "all", isCounted: true },
+  key_days: { key: ["key"], owner: "key", through: "keys", isShared: false, moved: "none", isCounted: false },
+  usage: { key: ["account", "month"], owner: "account", isShared: false, moved: "all", isCounted: false },
+  days: { key: ["account", "day"], owner: "account", isShared: false, moved: "all", isCounted: false },
+  events: { key: ["id"], owner: "account", isShared: true, moved: "all", isCounted: false },
+  deliveries: {
+    ...{ key: ["event", "channel"], owner: "event", through: "events" },
+    ...{ isShared: true, moved: "all", isCounted: false },
+  },
+  signups: {
+    ...{ key: ["id"], owner: "account", isShared: true, isCounted: false },
+    // Clients' addresses and unused links stay.
+    moved: ["account", "mailbox", "created_at"],
+  },
+} as const satisfies Record<string, AccountTable>;
+
+type Tables = typeof accountTables;
+type TablesWith<Property> = {
+  [Name in keyof Tables]: Tables[Name] extends Property ? Name : never;
+}[keyof Tables];
+export type SharedTable = TablesWith<{ isShared: true }>;
+export type MovedTable = Exclude<keyof Tables, TablesWith<{ moved: "none" }>>;
+
+const names = Object.keys(accountTables) as (keyof Tables)[];
+export const sharedTables = names.filter((name): name is SharedTable => accountTables[name].isShared);
+export const movedTables = names.filter((name): name is MovedTable => accountTables[name].moved !== "none");

@@ -3,7 +3,7 @@ import { StoredAccounts } from "./accounts.ts";
 import { StoredAway } from "./away.ts";
 import { Connection, Table } from "./connection.ts";
 import { databaseInMemory, type OpenOptions, openDatabase } from "./database.ts";
-import { Directory } from "./directory.ts";
+import { DirectoryCopy } from "./directory.ts";
 import { StoredEvents } from "./events.ts";
 import { StoredKeys } from "./keys.ts";
 import { StoredProgress } from "./progress.ts";
@@ -20,7 +20,8 @@ export type { Position, Row } from "./directory.ts";
 export type { Delivery, StoredEvent } from "./events.ts";
 export type { StoredKey } from "./keys.ts";
 export type { Changes } from "./progress.ts";
-export { type MovedRow, type MovedTable, readRows } from "./records.ts";
+export { type MovedRow, readRows } from "./records.ts";
+export { accountTables, type MovedTable } from "./schema.ts";
 export type { Signup } from "./signups.ts";
 
 /** The error for a copy of shared accounts without their database: other servers wouldn't learn of changes to the copy. */
@@ -41,7 +42,7 @@ export class Store extends Table {
   readonly versions = new StoredVersions(this.db);
   readonly away = new StoredAway(this.db);
   readonly progress = new StoredProgress(this.db);
-  readonly directory = new Directory(this.db);
+  readonly directory = new DirectoryCopy(this.db);
   readonly records = new AccountRecords(this.db);
 
   static open(folder: string, options: OpenOptions = {}): Store {

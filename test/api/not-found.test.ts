@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as v from "valibot";
-import { coverageOf, partsOf } from "../../engine/index.ts";
+import { coverageOf } from "../../engine/index.ts";
 import { sealSnapshot } from "../../engine/snapshot/snapshot.ts";
-import { makeTable } from "../../engine/snapshot/table.ts";
 import { ask, imageOf, imageWith, refusal, versionsOf } from "../support/endpoint-oracle.ts";
 import { type ShortRow, snapshotAs, snapshotOf } from "../support/fixtures.ts";
 import { placed } from "../support/relevance.ts";
@@ -315,9 +314,9 @@ test("the 404 of a list around a place says why no hospital is there", () => {
     ["000003", "DC", "5072", 4, 1],
   ]);
   const zips: Record<string, string> = { "000001": "20001", "000002": "59230", "000003": "99999" };
-  const { facilities, procedures, rows } = partsOf(snapshot.table);
+  const { facilities, procedures, rows } = snapshot.table;
   const zip = facilities.ccn.map((ccn) => zips[ccn]);
-  const table = makeTable({ facilities: { ...facilities, zip }, procedures, rows });
+  const table = { facilities: { ...facilities, zip }, procedures, rows };
   const on = versionsOf(imageWith(sealSnapshot(table, snapshot.provenance), places));
   const told = (query: string) =>
     refusal(on, `/healthcare/facilities?${query}`).message.replace(/^.*?"[^"]*" in data version \S+: /, "");

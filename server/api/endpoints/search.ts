@@ -1,7 +1,6 @@
 import * as v from "valibot";
 import {
   absentIn,
-  type DocumentKind,
   defaultMiles,
   documentKinds,
   search as findMatches,
@@ -9,7 +8,7 @@ import {
   nameFacility,
   textAt,
 } from "../../../engine/query.ts";
-import { type Endpoint, endpoint, sourceOf } from "../endpoint.ts";
+import { endpoint, sourceOf } from "../endpoint.ts";
 import { noMatches } from "../no-matches.ts";
 import { nextPage, queryOf } from "../paging.ts";
 import { rowLimit, state, textUpTo } from "../parameters.ts";
@@ -29,9 +28,10 @@ const howItMatches =
   "found a procedure group.";
 const maxQueryCharacters = 200;
 const expectedQuery = `1 to ${maxQueryCharacters} characters`;
-export const search: Endpoint = endpoint({
+const name = "search" as const;
+export const search = endpoint({
   path: "/search",
-  name: "search",
+  name,
   summary: "Facilities by name, city, state, ZIP code or CCN; procedure groups by name or code",
   description:
     "Finds the CCN of a hospital, or the APC code of a procedure group, by words as people type them. The other " +
@@ -65,18 +65,17 @@ export const search: Endpoint = endpoint({
     const matches = findMatches(image, type, q, offset, limit, state);
     if (matches.total === 0) throw noMatches(image, type, q, state);
     const absent = type === "procedure" ? absentIn(image, q) : [];
-    const next = nextPage(context, search.name, matches.total, limit, () => queryOf(values));
+    const next = nextPage(context, name, matches.total, limit, () => queryOf(values));
     const row = (document: number, i: number) => {
-      const matched = matches.matched?.[i] ?? [];
+      const [score, matched = []] = [matches.scores[i], matches.matched?.[i]];
       return {
-        type,
-        ...nameDocument(image, type, document),
-        score: matches.scores[i],
+        ...(type === "facility" ? facilityAt(image, document) : procedureAt(image, document)),
+        score,
         ...(matched.length > 0 && { matched }),
       };
     };
     return {
-      list: search.name,
+      list: name,
       query: {
         q,
         type,
@@ -93,8 +92,14 @@ export const search: Endpoint = endpoint({
   },
 });
 
-function nameDocument(image: Image, kind: DocumentKind, document: number) {
-  return kind === "facility"
-    ? { ...nameFacility(image, document), zip: textAt(image.zip, document) || null }
-    : { code: textAt(image.code, document), name: textAt(image.procedureName, document) };
-}
+const facilityAt = (image: Image, facility: number) => ({
+  type: "facility" as const,
+  ...nameFacility(image, facility),
+  zip: textAt(image.zip, facility) || null,
+});
+
+const procedureAt = (image: Image, procedure: number) => ({
+  type: "procedure" as const,
+  code: textAt(image.code, procedure),
+  name: textAt(image.procedureName, procedure),
+});

@@ -7,7 +7,7 @@ import { monthName, monthOf } from "../../shared/months.ts";
 import { StateUnavailable } from "../../shared/state-unavailable.ts";
 import { Store } from "../../store/store.ts";
 import { Database } from "./connection.ts";
-import { Directory, type ImportedUse } from "./directory.ts";
+import { type ImportedUse, SharedDirectory } from "./directory.ts";
 
 /** Runs an operator's command on the accounts in PostgreSQL, from any machine. */
 
@@ -24,7 +24,7 @@ export async function runShared(urls: readonly string[], command: SharedCommand)
   /** Says what is done, after a part of the work. */
   let state: string | undefined;
   try {
-    const directory = new Directory(store, database);
+    const directory = new SharedDirectory(store, database);
     await directory.read();
     const wasNew = directory.version === 0;
     await readUse(store, database, command.readsDays);

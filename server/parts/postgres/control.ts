@@ -13,7 +13,7 @@ import { Alone } from "./alone.ts";
 import { Database } from "./connection.ts";
 import { Contact } from "./contact.ts";
 import { Counts } from "./counts.ts";
-import { Directory } from "./directory.ts";
+import { SharedDirectory } from "./directory.ts";
 import { type Asked, type PermitMeter, Permits, type Taken, tickMs } from "./permits.ts";
 import { takeTurn } from "./turns.ts";
 
@@ -84,7 +84,7 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
     calls.close();
     database.close();
   });
-  const directory = new Directory(store, database);
+  const directory = new SharedDirectory(store, database);
   const holder = randomUUID();
   const steadyNow = steadyClock();
   const table = new PermitTable();

@@ -4,7 +4,7 @@ import type { Accounts } from "../../accounts/sync.ts";
 import type { PartContext } from "../../part.ts";
 import { monthName } from "../../shared/months.ts";
 import type { Database } from "./connection.ts";
-import type { Directory } from "./directory.ts";
+import type { SharedDirectory } from "./directory.ts";
 
 /** Keeps what all servers have counted, and records the events of thresholds. */
 
@@ -74,7 +74,7 @@ interface Crossing {
 export class Counts {
   readonly #accounts: Pick<Accounts, "quotaOf" | "slotOf" | "putDay">;
   readonly #context: Pick<PartContext, "store" | "log">;
-  readonly #directory: Pick<Directory, "change">;
+  readonly #directory: Pick<SharedDirectory, "change">;
   readonly #table: PermitTable;
   /** What is known, by account and month. */
   readonly #known = new Map<number, Map<number, Known>>();
@@ -89,7 +89,7 @@ export class Counts {
   constructor(
     accounts: Pick<Accounts, "quotaOf" | "slotOf" | "putDay">,
     context: Pick<PartContext, "store" | "log">,
-    directory: Pick<Directory, "change">,
+    directory: Pick<SharedDirectory, "change">,
     table: PermitTable,
   ) {
     this.#accounts = accounts;

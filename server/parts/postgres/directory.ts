@@ -29,7 +29,7 @@ interface PageRow {
   content: string | null;
 }
 
-export class Directory {
+export class SharedDirectory {
   readonly #store: Store;
   readonly #database: Database;
   /** Resolves when the newest read or change has ended. Reads and changes run in turn. */

@@ -8,7 +8,7 @@ import { outpatientDeductibles, stayDeductibles } from "../../../datasets/deduct
 import { readPlaces } from "../../../datasets/places.ts";
 import { publishSnapshot } from "../../../datasets/revisions.ts";
 import { syntheticSnapshot } from "../../../datasets/sample/synthetic.ts";
-import { blank, encodeSnapshot, partsOf } from "../../../engine/index.ts";
+import { blank, encodeSnapshot } from "../../../engine/index.ts";
 import { ApiError } from "../../../server/api/errors.ts";
 import {
   type Ask,
@@ -795,7 +795,7 @@ test("one sentence says that all hospitals cost the patient the same, and why", 
 test("in a sample, no patient pays more than the law allows: both deductibles", () => {
   for (const dataYear of [2016, 2023, 2026]) {
     const { table } = syntheticSnapshot({ dataYear, revision: 1, rows: 5000, seed: 1 });
-    const { allowed, payment } = partsOf(table).rows;
+    const { allowed, payment } = table.rows;
     const most = 100 * (stayDeductibles[dataYear] + outpatientDeductibles[dataYear]);
     const shares = [...allowed.keys()].filter((row) => allowed[row] !== blank && payment[row] !== blank);
     assert.ok(shares.length > 1000);
