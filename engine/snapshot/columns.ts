@@ -212,9 +212,12 @@ export function isReadable({ type }: Field, kind: "text" | "number"): boolean {
   return arrow.DataType.isNull(type) || (kind === "text" ? isText(type) : isWhole(type));
 }
 
-/** Names a column's type, as tools do. */
+const maxTypeCharacters = 64;
+
+/** Names a column's type, as tools do. The names of a structure's parts may make it long. */
 export function typeName({ type }: Field): string {
-  return arrow.DataType.isDecimal(type) ? `DECIMAL(${type.precision},${type.scale})` : String(type);
+  const name = arrow.DataType.isDecimal(type) ? `DECIMAL(${type.precision},${type.scale})` : String(type);
+  return name.length > maxTypeCharacters ? `${name.slice(0, maxTypeCharacters - 1)}…` : name;
 }
 
 function isText(type: DataType): boolean {

@@ -124,9 +124,21 @@ function warningsAbout({ isChecked }: SnapshotHead, ignored: string[]): string[]
     ...(isChecked ? [] : ["the file has no file_sha256, so damage to it can't be seen"]),
     ...(ignored.length === 0
       ? []
-      : [`columns that are ignored, but that /export.parquet hands out: ${ignored.join(", ")}`]),
+      : [`columns that are ignored, but that /export.parquet hands out: ${namesOf(ignored)}`]),
   ];
 }
+
+/** Maximum names of columns in a warning. */
+const maxNamed = 10;
+
+/** Lists names, cut like other texts of a file. */
+function namesOf(names: readonly string[]): string {
+  const more = names.length > maxNamed ? ` and ${names.length - maxNamed} more` : "";
+  return names.slice(0, maxNamed).map(shownBare).join(", ") + more;
+}
+
+/** A plain name as it is; another one cut, and with its quotes. */
+const shownBare = (name: string) => (/^\w{1,64}$/.test(name) ? name : shown(name));
 
 /** Compares counts and checksums with what the file says about them. */
 function checkPromises({ counts, sha256, contentSha256 }: Snapshot, metadata: Metadata, path: string): void {

@@ -494,6 +494,22 @@ test("rows in any order give the same snapshot", async () => {
   }
 });
 
+test("a warning cuts and counts the names of ignored columns, like other texts of a file", async () => {
+  const names = ["x".repeat(1_000_000), "a\nb", ...Array.from({ length: 20 }, (_, i) => `c${i}`)];
+  const { warnings } = await decodeSnapshot(
+    foreign((columns) => [
+      ...columns,
+      ...names.map((name) => ({ ...columns[0], name, type: new arrow.Utf8() })),
+    ]),
+    subject,
+  );
+  const shown = [`"${"x".repeat(63)}…"`, '"a\\nb"', ...Array.from({ length: 8 }, (_, i) => `c${i}`)];
+  assert.equal(
+    warnings[1],
+    `columns that are ignored, but that /export.parquet hands out: ${shown.join(", ")} and 12 more`,
+  );
+});
+
 test("optional columns may be absent or empty, and other columns are ignored with a warning", async () => {
   const { snapshot, warnings } = await decodeSnapshot(
     foreign((columns) => [

@@ -14,9 +14,6 @@ import { makeKey, runOn, SharedClient, SharedServer } from "../support/shared-se
 /** Tests servers that share accounts while clocks jump and come back, on a real PostgreSQL. */
 
 const [hourMs, dayMs] = [3_600_000, 86_400_000];
-const maxDeliveryMs = 30_000;
-/** Servers read the counts of all servers every 10 s. */
-const maxReadMs = 30_000;
 const repository = path.resolve(import.meta.dirname, "../..");
 let names = 0;
 const nextName = () => `account ${++names}`;
@@ -70,7 +67,7 @@ test("from a state of release 0.1.0, an event comes once though the clock jumped
   t.after(() => first.signal("SIGKILL"));
   clock.set(hourMs);
   await admit(first, key, 16);
-  await until("the first event", () => thresholdsOf(receiver, account).length === 1, maxDeliveryMs);
+  await until("the first event", () => thresholdsOf(receiver, account).length === 1);
   const oldest = "hcqs_webhook_oldest_pending_seconds";
   // The delivery is recorded, so no other server repeats it.
   await until("no event to be pending", async () => (await first.metric(oldest)) === 0);
@@ -88,7 +85,7 @@ test("from a state of release 0.1.0, an event comes once though the clock jumped
   rmSync(lost.stateDir, { recursive: true });
   await until("the loss to be noticed", () => lost.log.includes("the state isn't what was opened"));
   await admit(whole, key, 2);
-  await until("the second event", () => thresholdsOf(receiver, account).length === 2, maxDeliveryMs);
+  await until("the second event", () => thresholdsOf(receiver, account).length === 2);
   await until("no event to be pending", async () => (await whole.metric(oldest)) === 0);
   assert.deepEqual(thresholdsOf(receiver, account), [80, 90]);
 });
@@ -102,7 +99,7 @@ test("a server that lost its state doesn't keep the turn, and each server knows 
   const lost = await SharedServer.start(database.url, env);
   t.after(() => lost.signal("SIGKILL"));
   await admit(lost, key, 16);
-  await until("the first event", () => thresholdsOf(receiver, account).length === 1, maxDeliveryMs);
+  await until("the first event", () => thresholdsOf(receiver, account).length === 1);
   rmSync(lost.stateDir, { recursive: true });
   await until("the loss to be noticed", () => lost.log.includes("the state isn't what was opened"));
   await admit(lost, key, 2);
@@ -110,7 +107,7 @@ test("a server that lost its state doesn't keep the turn, and each server knows 
   await until("the event to wait", async () => (await lost.metric(oldest)) > 1);
   const other = await SharedServer.start(database.url, env);
   t.after(() => other.signal("SIGKILL"));
-  await until("the second event", () => thresholdsOf(receiver, account).length === 2, maxDeliveryMs);
+  await until("the second event", () => thresholdsOf(receiver, account).length === 2);
 });
 
 test("the event of a quota that was used up comes although the quota is raised at once", async (t) => {
@@ -171,7 +168,7 @@ for (const [when, aheadMs] of [
       return used;
     };
     const settle = (what: string) =>
-      until(`the count after ${what}`, async () => known() === (await counted()), maxReadMs);
+      until(`the count after ${what}`, async () => known() === (await counted()));
     await admit(first, key, 5);
     for (const jumpMs of [hourMs, -hourMs, dayMs, -dayMs]) {
       for (const one of [clock, serversClock]) one.set(aheadMs + jumpMs);
