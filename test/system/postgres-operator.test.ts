@@ -275,12 +275,14 @@ for (const ms of [20, 100])
     const url = own.url.replace(String(own.port), String(proxy.port));
     const server = await start(t, url);
     const clients = await Promise.all(Array.from({ length: 8 }, () => SharedClient.of(server, key)));
+    let asked = 0;
     const beganMs = performance.now();
     const endMs = beganMs + 6000;
     await Promise.all(
       clients.map(async (client) => {
         while (performance.now() < endMs) {
           await client.ask();
+          asked++;
           await delay(60);
         }
       }),
@@ -289,6 +291,6 @@ for (const ms of [20, 100])
     const admitted = admittedBy(clients);
     assert.ok(admitted <= rate * seconds + 1.75 * rate + 1, `${admitted} in ${seconds} s`);
     // `test/parts/postgres/permits.test.ts` has the share, which doesn't depend on the machine's speed.
-    assert.ok(admitted >= 0.5 * rate * seconds, `${admitted} in ${seconds} s`);
+    assert.ok(admitted >= 0.5 * Math.min(rate * seconds, asked), `${admitted} of ${asked} in ${seconds} s`);
     for (const client of clients) client.close();
   });
