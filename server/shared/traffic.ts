@@ -177,7 +177,8 @@ export class Traffic {
     for (const [route, name] of this.#routes.entries())
       for (const [place, status] of statusNames.entries()) {
         const found = this.#answersOf(cellOf(route, place));
-        if (found.requests > 0 || alertedStatuses.includes(status)) answers.push({ route: name, status, ...found });
+        if (found.requests > 0 || alertedStatuses.includes(status))
+          answers.push({ route: name, status, ...found });
       }
     const [burst, quota, clock] = ceilings.map((_, i) => this.#sum(i));
     const [missing, malformed, unknown, inactive] = keyFaults.map((_, i) => this.#sum(ceilings.length + i));
