@@ -5,7 +5,8 @@ import { type Point, tenthsBetween } from "../image/places.ts";
 import { ratioInHundredths } from "../image/statistics.ts";
 import { type Summary, summaryFields, summaryOf } from "../image/statistics-fields.ts";
 import { summaryOfRows } from "../image/summaries.ts";
-import { facilitiesInCity } from "../search/cities.ts";
+import { facilitiesInCity } from "../search/places.ts";
+import { splitWords } from "../search/text.ts";
 import { blank, byField } from "../snapshot/schema.ts";
 import { identityOrder, stableOrder } from "../snapshot/sort.ts";
 import { firstNotBefore } from "../sorted.ts";
@@ -240,7 +241,7 @@ function sortedBy(
 function chosenFacilities(image: Image, { ccns, city }: FacilityFilter): ReadonlySet<number> | undefined {
   const named = ccns && new Set(ccns.map((ccn) => findFacility(image, ccn)));
   if (city === undefined) return named;
-  const inCity = facilitiesInCity(image, city);
+  const inCity = new Set(facilitiesInCity(image, splitWords(city)));
   return named === undefined ? inCity : new Set([...named].filter((facility) => inCity.has(facility)));
 }
 

@@ -3,7 +3,6 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import { syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
 import { type DocumentKind, type Image, search } from "../../engine/index.ts";
-import { otherNumbers } from "../../engine/search/text.ts";
 import { imageOf, randomSnapshot } from "../support/fixtures.ts";
 import { assertInOrder, everything, find, named } from "../support/relevance.ts";
 import { rounds } from "../support/rounds.ts";
@@ -101,11 +100,4 @@ describe("any text", () => {
     fc.assert(property, { seed, numRuns: rounds(250) });
     assert.ok(several > 3, `${several} found more than one`);
   });
-});
-
-test("plurals map to possible singulars and singulars to plurals, and short words map to neither", () => {
-  const numbers = { nurses: ["nurse", "nurs"], clinics: ["clinic"], surgeries: ["surgery"] };
-  for (const [plural, singulars] of Object.entries(numbers))
-    assert.deepEqual(otherNumbers(plural), singulars);
-  assert.deepEqual(["nurse", "surgery", "arms"].map(otherNumbers), [["nurses"], ["surgeries"], []]);
 });

@@ -1,11 +1,11 @@
 import * as v from "valibot";
 import {
-  absentIn,
   type DocumentKind,
   documentKinds,
   search as findMatches,
   type Image,
   nameFacility,
+  plainProcedure,
   textAt,
 } from "../../../engine/query.ts";
 import { type Endpoint, endpoint, sourceOf } from "../endpoint.ts";
@@ -17,14 +17,21 @@ import { searchResponse } from "../responses.ts";
 /** Answers searches. */
 
 const howItMatches =
-  "Every significant word and number has to match, by its beginning or with a typo too. English and Spanish questions are " +
-  "understood.\n\n" +
-  "`score` is 0.5 and more where every significant word matched and nothing else fits as well; below, words were dropped or " +
-  "guessed. `query.ignored` lists words that were set aside. A ZIP code, and a place after `near`, list the hospitals " +
-  "within 50 miles. A place in a search for procedures (`in Houston`, `hip replacement Chicago`) is taken off, and returned in `query.place`. `absent` " +
-  "names what this data can't have, such as an MRI or a visit, and where to look.\n\n" +
+  "A facility is found if every word is a word of its name, city or state, or from the third letter on the beginning of one, or " +
+  "its ZIP code or CCN. Places, unofficial names, typos, spelling by sound, and English and Spanish questions are understood, too; " +
+  "these add matches and never take one away.\n\n" +
+  "`score` is 0.5 and more where one thing is meant: one facility is left, or the search is a CCN, a whole name, or a whole " +
+  "city, state or ZIP code. It is below where many fit alike, or words were dropped or guessed. `query.ignored` lists words that " +
+  "were set aside. A ZIP code, and a place after `near`, list the hospitals within 50 miles. A place in a search for procedures " +
+  "(`in Houston`, `hip replacement Chicago`) is taken off, and returned in `query.place`. Where letters have two meanings, " +
+  "`query.alternative` is the other search. `absent` names what this data can't have, such as an MRI or hospitals of Veterans " +
+  "Affairs, and where to look.\n\n" +
   "Only what has prices is listed; with `state`, only what has prices there. `matched` says which codes or patients' words " +
   "found a procedure group.";
+/**
+ * The list's name in cursors. It changes when the order of the matches does, so that no page of another order follows.
+ */
+export const searchList = "matches";
 const maxQueryCharacters = 200;
 const expectedQuery = `1 to ${maxQueryCharacters} characters`;
 export const search: Endpoint = endpoint({
@@ -61,11 +68,11 @@ export const search: Endpoint = endpoint({
     const { image, offset } = context;
     const { q, type, state, limit } = values;
     const matches = findMatches(image, type, q, offset, limit, state);
-    if (matches.total === 0) throw noMatches(image, type, q, state);
-    const absent = type === "procedure" ? absentIn(image, q) : [];
-    const next = nextPage(context, search.name, matches.total, limit, () => queryOf(values));
+    if (matches.total === 0) throw noMatches(image, type, q, state, matches);
+    const { absent } = matches;
+    const next = nextPage(context, searchList, matches.total, limit, () => queryOf(values));
     const row = (document: number, i: number) => {
-      const matched = matches.matched?.[i] ?? [];
+      const matched = matches.matched[i] ?? [];
       return {
         type,
         ...nameDocument(image, type, document),
@@ -79,8 +86,9 @@ export const search: Endpoint = endpoint({
         q,
         type,
         state: state ?? null,
-        ignored: matches.ignored ?? [],
-        place: matches.place ?? null,
+        ignored: matches.ignored,
+        place: matches.place,
+        alternative: matches.alternative,
       },
       ...(absent.length > 0 && { absent }),
       summary: { matches: matches.total },
@@ -94,5 +102,14 @@ export const search: Endpoint = endpoint({
 function nameDocument(image: Image, kind: DocumentKind, document: number) {
   return kind === "facility"
     ? { ...nameFacility(image, document), zip: textAt(image.zip, document) || null }
-    : { code: textAt(image.code, document), name: textAt(image.procedureName, document) };
+    : describeProcedure(image, document);
+}
+
+function describeProcedure(image: Image, procedure: number) {
+  const code = textAt(image.code, procedure);
+  return {
+    code,
+    name: textAt(image.procedureName, procedure),
+    title: plainProcedure(code)?.title ?? null,
+  };
 }
