@@ -174,7 +174,8 @@ function findNames(image: Image, words: readonly string[], found: Found): void {
         if (facilities.length === 0 || place.length > mostPlaceWords) continue;
         const there = placesNamed(image, place);
         for (const facility of there.length === 0 ? [] : facilities) {
-          if (!there.some((each) => isIn(image, facility, each))) continue;
+          const where = there.find((each) => isIn(image, facility, each));
+          if (where === undefined) continue;
           const score = query === words && isTyped(name, facility) ? 1 : whole.includes(facility) ? 0.6 : 0.2;
           found.enter(facility, ranks.nameInPlace, score);
         }
