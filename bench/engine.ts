@@ -4,7 +4,7 @@ import { sum } from "d3-array";
 import { Bench, type BenchOptions } from "tinybench";
 import { readPlaces } from "../datasets/places.ts";
 import { defaultSampleSeed as seed, syntheticSnapshot } from "../datasets/sample/synthetic.ts";
-import { attachImage, buildImage, decodeSnapshot, encodeSnapshot, partsOf } from "../engine/index.ts";
+import { attachImage, buildImage, decodeSnapshot, encodeSnapshot } from "../engine/index.ts";
 import {
   arrowPieces,
   csvPieces,
@@ -90,7 +90,7 @@ assert.equal(expected.data.length, hotQuery.limit);
 const decoded = async () => (await decodeSnapshot(file, "benchmark")).snapshot;
 assert.equal((await decoded()).sha256, snapshot.sha256);
 
-assert.equal(search(image, "facility", partsOf(snapshot.table).facilities.ccn[0], 0, 1).documents[0], 0);
+assert.equal(search(image, "facility", snapshot.table.facilities.ccn[0], 0, 1).documents[0], 0);
 assert.equal(groupOfKey(readPriceKey(image, hotText)), hotGroup);
 assert.equal(checkParameters(pricesEndpoint.parameters, parseQuery(hotText)).procedure, hotQuery.procedure);
 const page = () => pathOfPage(image, "prices", 25, next(texts));
@@ -107,7 +107,7 @@ assert.deepEqual(
   markups.toSorted((a, b) => a - b),
 );
 assert.ok(JSON.parse(textOf(madeAnew(image, nearest))).summary.facilities > 0);
-const [ccn] = partsOf(snapshot.table).facilities.ccn;
+const [ccn] = snapshot.table.facilities.ccn;
 const [{ code }] = JSON.parse(textOf(madeAnew(image, `/healthcare/facilities/${ccn}`))).data;
 const trend = `/healthcare/facilities/${ccn}/trends?procedure=${code}`;
 

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { pinned } from "./options.ts";
+import { pinned } from "./cores.ts";
 import { exportPath } from "./requests.ts";
 import type { Server } from "./servers.ts";
 

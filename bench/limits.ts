@@ -13,7 +13,8 @@ import { ThreadTraffic, Traffic } from "../server/shared/traffic.ts";
 import { Store } from "../server/store/store.ts";
 import { temporaryFolder } from "../test/support/folders.ts";
 import { digits, spreadOf } from "./figures.ts";
-import { runToEnd, smoke } from "./options.ts";
+import { smoke } from "./options.ts";
+import { runToEnd } from "./program.ts";
 
 /*
  * Measures accounts: admitting a request, counting an answer, starting with many keys, and saving many counts. Run it

@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { sum } from "d3-array";
+import { pinned } from "./cores.ts";
 import type { Load } from "./loads.ts";
-import { pinned } from "./options.ts";
 import type { List } from "./requests.ts";
 import type { Server } from "./servers.ts";
 

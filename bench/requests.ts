@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { bisect, cumsum } from "d3-array";
 import { defaultSampleSeed } from "../datasets/sample/synthetic.ts";
-import { encodePrices, findGroup, type Image, partsOf, search, stateCodes } from "../engine/index.ts";
+import { encodePrices, findGroup, type Image, search, stateCodes } from "../engine/index.ts";
 import { generateKey } from "../server/accounts/keys.ts";
 import { basePath, Context } from "../server/api/endpoint.ts";
 import { decodeTarget, resolve } from "../server/api/routes.ts";
@@ -109,7 +109,7 @@ function drawZipf(targets: readonly string[], count: number, random: Random): st
 
 /** Words of a facility's name, city and state, some cut or with a typo. */
 export function searchTexts({ image, snapshot }: Data, count: number, random: Random): string[] {
-  const { facilities } = partsOf(snapshot.table);
+  const { facilities } = snapshot.table;
   const texts = new Set<string>();
   for (let draws = 0; texts.size < count && draws < 100 * count; draws++) {
     const facility = random.int(facilities.name.length);

@@ -9,7 +9,7 @@ import { defaultSampleSeed, syntheticSnapshot } from "../datasets/sample/synthet
 import { encodeSnapshot } from "../engine/index.ts";
 import { maxBurst, maxQuota } from "../server/shared/plans.ts";
 import { createKey, freePort, until } from "../test/support/server.ts";
-import { pinned } from "./options.ts";
+import { pinned } from "./cores.ts";
 import { writeNginx } from "./rivals/nginx.ts";
 import type { Constant, RivalSettings } from "./rivals/rival.ts";
 

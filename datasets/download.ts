@@ -3,11 +3,11 @@ import { open } from "node:fs/promises";
 import type { IncomingHttpHeaders } from "node:http";
 import { dirname, join } from "node:path";
 import { DataError, systemCode } from "../engine/query.ts";
-import { makeFolder, sync } from "./folder.ts";
+import { makeFolder, sync } from "./files.ts";
 import { Break, bodyOf, openAddress, type Patience, retried, type Try } from "./http.ts";
 
 /** Disk space that a download leaves free. */
-const spareBytes = 2 ** 24;
+export const spareBytes = 2 ** 24;
 /** Advice for the error message when the folder can't be written to, or the disk is full. */
 const whereElse = "--out names another folder";
 

@@ -12,7 +12,7 @@ import type { HttpProxy, ProxyFor } from "./proxy.ts";
 const maxRedirects = 5;
 const firstPauseMs = 1000;
 const maxPauseMs = 30_000;
-const maxRetryAfterMs = 300_000;
+export const maxRetryAfterMs = 300_000;
 
 /** Codes of Node's and OpenSSL's errors about certificates. */
 const certificateCodes =

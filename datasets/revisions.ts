@@ -12,7 +12,7 @@ import {
   syntheticPublisher,
   systemCode,
 } from "../engine/index.ts";
-import { makeFolder, readRegular, sync, unwritable } from "./folder.ts";
+import { makeFolder, readRegular, sync, unwritable } from "./files.ts";
 
 /** A data version that a server has served. Its number can't be used for other content. */
 export interface KnownVersion {

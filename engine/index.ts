@@ -2,14 +2,12 @@
 export * from "./load.ts";
 export * from "./query.ts";
 export { plainWordsOf } from "./search/procedure-words.ts";
+export { arrowTableOf } from "./snapshot/arrow-table.ts";
 export { encodeSnapshot } from "./snapshot/encode.ts";
 export { type SnapshotHead, snapshotHead } from "./snapshot/footer.ts";
 export { type Snapshot, sealSnapshot } from "./snapshot/snapshot.ts";
 export {
   arrangeTable,
-  makeTable,
-  partsOf,
-  type SnapshotTable,
   type TableParts,
 } from "./snapshot/table.ts";
 export { type Flaw, flawIn } from "./snapshot/texts.ts";

@@ -15,10 +15,13 @@ export {
   findFacility,
   findRow,
   nameFacility,
+  type PricedRow,
   priceOfRow,
   type Standing,
 } from "./answers/facilities.ts";
+export { chargeFrom, chargeUpTo, inCity, oneOf } from "./answers/facility-conditions.ts";
 export {
+  type Circle,
   type FacilityFilter,
   type FacilityList,
   facilityOfItem,
@@ -35,8 +38,16 @@ export { csvBytes, csvPieces } from "./exports/csv.ts";
 export { type ExportScope, type RowStatus, rowStatuses } from "./exports/scope.ts";
 export { findGroup, groupSize, stateGroup, stateIndex } from "./image/group-numbers.ts";
 export { attachImage, type Image, imageFormatVersion, textAt, textOf } from "./image/image.ts";
-export { findPlace, type Places, type Point, pointAt } from "./image/places.ts";
-export { detailsOf, dollarsOf, summaryOf } from "./image/statistics-fields.ts";
+export { defaultMiles, findPlace, maxMiles, type Places, type Point, pointAt } from "./image/places.ts";
+export {
+  detailsOf,
+  dollars,
+  dollarsOf,
+  type Summary,
+  type SummaryField,
+  summaryFields,
+  summaryOf,
+} from "./image/statistics-fields.ts";
 export { groupOfCode, hcpcsCodeIn, procedureIncluding } from "./search/codes.ts";
 export type { NoMatch } from "./search/no-match.ts";
 export { type City, citiesNamed, citiesOf } from "./search/places.ts";

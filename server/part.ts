@@ -31,7 +31,7 @@ export interface Part {
 
 /** An enabled part. Its modules are loaded when one of its functions is called. */
 export interface PartRun {
-  /** The module that runs in serving threads; see `serving/part.ts`. */
+  /** The module that runs in serving threads; see `serving/pages-part.ts`. */
   readonly serving?: URL;
   /** Runs the part's checks that need no state, before a state is made. @throws DataError when a check fails */
   check?(isShared: boolean): Promise<void>;

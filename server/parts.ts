@@ -1,7 +1,7 @@
-import { consolePart } from "./parts/console/part.ts";
-import { notificationsPart } from "./parts/notifications/part.ts";
-import { portalPart } from "./parts/portal/part.ts";
-import { postgresPart } from "./parts/postgres/part.ts";
+import { consolePart } from "./parts/console/console-part.ts";
+import { notificationsPart } from "./parts/notifications/notifications-part.ts";
+import { portalPart } from "./parts/portal/portal-part.ts";
+import { postgresPart } from "./parts/postgres/postgres-part.ts";
 
 /** The parts, in the order in which they start. Only this module imports the parts. */
 

@@ -28,27 +28,6 @@ test("these tests read every README of the repository", () => {
   assert.deepEqual(found.sort(), [...documents.keys()].sort());
 });
 
-test("the README has at most 200 lines of at most 400 characters", () => {
-  const lines = readme.trimEnd().split("\n");
-  assert.ok(lines.length <= 200, `${lines.length} lines`);
-  assert.deepEqual(
-    lines.filter((line) => line.length > 400),
-    [],
-  );
-});
-
-test("the README of the root and of each main folder has exactly one drawing", () => {
-  for (const folder of ["", "bench/", "datasets/", "engine/", "server/"]) {
-    const [drawing, ...others] = blocksOf(documentAt(`${folder}README.md`), "");
-    assert.deepEqual(others, []);
-    assert.match(drawing, /[▼▲]/, folder);
-    assert.ok(
-      drawing.split("\n").every((line) => line.length <= 84),
-      folder,
-    );
-  }
-});
-
 /** Makes a heading's anchor like GitHub. */
 const anchorOf = (heading: string) =>
   heading

@@ -214,12 +214,6 @@ test("no thread loads a library at its start that it may never need", () => {
   }
 });
 
-test("every file of the server begins with a comment about its purpose", () => {
-  const job = /^(?:import\b[^;]*;\n|\n)*\/\*\*?\s(?:(?!\*\/).)*[.:](?:(?!\*\/).)*\*\/\n\n/s;
-  const offenders = product.filter((path) => path.startsWith("server/") && !job.test(read(path)));
-  assert.deepEqual(offenders, []);
-});
-
 test("only one file of the product imports uWebSockets.js", () => {
   const users = ["engine", "server", "datasets"].flatMap((folder) =>
     importing(folder, (specifier) => specifier === "uWebSockets.js"),

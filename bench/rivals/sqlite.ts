@@ -1,6 +1,6 @@
 import Database from "better-sqlite3";
 import { fastify } from "fastify";
-import { partsOf, stateCodes } from "../../engine/index.ts";
+import { byField, type Summary, stateCodes } from "../../engine/index.ts";
 import { loadSnapshot, percentiles, pricesAnswer, pricesPath, type Query, readSettings } from "./rival.ts";
 
 /**
@@ -11,12 +11,13 @@ import { loadSnapshot, percentiles, pricesAnswer, pricesPath, type Query, readSe
 const settings = readSettings();
 const { snapshot, image } = await loadSnapshot(settings.snapshotFile);
 const db = new Database(":memory:");
+const percentileNames = Object.keys(percentiles) as (keyof typeof percentiles)[];
 db.exec(`CREATE TABLE rows (
   code TEXT, name TEXT, state TEXT, ccn TEXT, facility TEXT, city TEXT, charge INTEGER, allowed INTEGER,
   services INTEGER)`);
 const insert = db.prepare("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
 db.transaction(() => {
-  const { facilities, procedures, rows } = partsOf(snapshot.table);
+  const { facilities, procedures, rows } = snapshot.table;
   for (const [row, at] of rows.facility.entries()) {
     const procedure = [procedures.code, procedures.name].map((column) => column[rows.procedure[row]]);
     const { state, ccn, name, city } = facilities;
@@ -46,13 +47,19 @@ function statementsFor(where: string) {
       )
       .pluck();
   return {
-    summary: db.prepare<object, { name: string; facilities: number }>(
+    summary: db.prepare<
+      object,
+      Pick<Summary, "facilities" | "min_charge" | "max_charge" | "spread"> & { name: string }
+    >(
       `SELECT facilities, low / 100.0 AS min_charge, high / 100.0 AS max_charge,
          (200 * high + low) / (2 * low) / 100.0 AS spread, (SELECT name FROM prices WHERE ${where} LIMIT 1) AS name
        FROM (SELECT count(*) AS facilities, min(charge) AS low, max(charge) AS high FROM prices WHERE ${where})`,
     ),
     // Every priced row of the sample has services.
-    weighted: db.prepare<object, object>(
+    weighted: db.prepare<
+      object,
+      Pick<Summary, "services" | "weighted_mean_charge" | "weighted_median_charge">
+    >(
       `SELECT total AS services, weighted / 100.0 AS weighted_mean_charge,
          (SELECT charge FROM (SELECT charge, sum(services) OVER (ORDER BY charge, ccn) AS reached FROM prices WHERE ${where})
           WHERE 2 * reached >= total LIMIT 1) / 100.0 AS weighted_median_charge
@@ -64,20 +71,23 @@ function statementsFor(where: string) {
   };
 }
 
-/** Runs only at start. */
-function summarize({ summary, weighted, charge, allowed }: ReturnType<typeof statementsFor>, group: object) {
-  const found = summary.get(group);
-  if (found === undefined || found.facilities === 0) return undefined;
+/** Runs only at start. The type asks for every field of a summary. */
+function summarize(
+  { summary, weighted, charge, allowed }: ReturnType<typeof statementsFor>,
+  group: object,
+): (Summary & { name: string }) | undefined {
+  const [found, ofServices] = [summary.get(group), weighted.get(group)];
+  if (found === undefined || found.facilities === 0 || ofServices === undefined) return undefined;
   const at = (statement: typeof charge, percent: number) => {
     const hundredths = (found.facilities - 1) * percent;
-    return statement.get({ ...group, rank: Math.floor(hundredths / 100), rest: hundredths % 100 });
+    const place = { ...group, rank: Math.floor(hundredths / 100), rest: hundredths % 100 };
+    return statement.get(place) ?? Number.NaN;
   };
-  const charges = Object.entries(percentiles).map(([name, percent]) => [name, at(charge, percent)]);
   return {
     ...found,
-    ...Object.fromEntries(charges),
+    ...byField(percentileNames, (name) => at(charge, percentiles[name])),
     median_allowed: at(allowed, 50),
-    ...weighted.get(group),
+    ...ofServices,
     weighted_facilities: found.facilities,
   };
 }
@@ -88,7 +98,7 @@ db.exec(
 const keep = db.prepare("INSERT INTO summaries VALUES (?, ?, ?)");
 const national = statementsFor("code = @procedure");
 const ofState = statementsFor("code = @procedure AND state = @state");
-for (const procedure of partsOf(snapshot.table).procedures.code)
+for (const procedure of snapshot.table.procedures.code)
   for (const state of [null, ...stateCodes]) {
     const summary = summarize(state === null ? national : ofState, { procedure, state });
     if (summary !== undefined) keep.run(procedure, state ?? "national", JSON.stringify(summary));

@@ -12,7 +12,7 @@ import {
   shown,
   systemCode,
 } from "../../engine/index.ts";
-import { checkRegular } from "../folder.ts";
+import { checkRegular } from "../files.ts";
 import { orCode } from "./hints.ts";
 import { foreignKind } from "./kind.ts";
 import { cleanName } from "./names.ts";
@@ -24,7 +24,7 @@ import { cleanName } from "./names.ts";
 
 /** CMS's addenda have one to three megabytes. */
 const maxAddendumBytes = 2 ** 25;
-const maxTitleLines = 50;
+export const maxTitleLines = 50;
 
 const columnNames = { code: "HCPCS Code", description: "Short Descriptor", status: "SI", apc: "APC" };
 type Columns = Record<keyof typeof columnNames, number>;

@@ -9,10 +9,8 @@ import {
   maxSnapshotRows,
   measureFields,
   type Provenance,
-  partsOf,
   procedureCodePattern,
   ruralUrbanCodePattern,
-  type SnapshotTable,
   shown,
   standardCaveat,
   stateNames,
@@ -172,7 +170,7 @@ export class CmsTable {
    *
    * @throws DataError if there is no row, no row is priced, or two rows have the same facility and procedure
    */
-  finish(): { table: SnapshotTable; severalNames: number; warnings: string[] } {
+  finish(): { table: TableParts; severalNames: number; warnings: string[] } {
     if (this.rows === 0) throw new DataError(this.#file, "a header and no rows", "at least one row");
     const facility = Int32Array.from(this.#facility);
     const rowsOf = new Int32Array(this.#ccns.length);
@@ -194,7 +192,7 @@ export class CmsTable {
       },
     });
     this.#refuseDuplicates(order);
-    const { charge, allowed } = partsOf(table).rows;
+    const { charge, allowed } = table.rows;
     if (!charge.some((cents, row) => cents > 0 && allowed[row] > 0))
       throw new DataError(
         this.#file,

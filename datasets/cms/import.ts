@@ -4,9 +4,8 @@ import {
   decodeSnapshot,
   encodeSnapshot,
   type HcpcsCode,
-  partsOf,
-  type SnapshotTable,
   sealSnapshot,
+  type TableParts,
 } from "../../engine/index.ts";
 import { findContent, type KnownVersion, newestSnapshot, publishSnapshot } from "../revisions.ts";
 import { contradictedCodes, readAddendum } from "./addendum.ts";
@@ -59,18 +58,18 @@ export async function importFile(options: ImportOptions, known: readonly KnownVe
       ...(there && sourceUrl !== null && sourceUrl !== there.provenance.sourceUrl ? ["--source-url"] : []),
     ],
     counts: sealed.counts,
-    states: new Set(partsOf(table).facilities.state).size,
+    states: new Set(table.facilities.state).size,
     codes: codes?.length ?? null,
   };
 }
 
 async function codesOf(
   file: string,
-  table: SnapshotTable,
+  table: TableParts,
   year: number,
 ): Promise<{ codes: HcpcsCode[]; warnings: string[] }> {
   const addendum = await readAddendum(file);
-  const procedures = partsOf(table).procedures.code;
+  const procedures = table.procedures.code;
   const codes = addendum.codes.filter(({ procedure }) => procedures.includes(procedure));
   if (codes.length === 0)
     throw new DataError(file, "no code of the release's procedure groups", `an OPPS Addendum B of ${year}`);

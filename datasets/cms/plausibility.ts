@@ -1,4 +1,4 @@
-import { blank, partsOf, type SnapshotTable, shown } from "../../engine/index.ts";
+import { blank, shown, type TableParts } from "../../engine/index.ts";
 import { snapshotIn } from "../revisions.ts";
 import { isMissing } from "./hints.ts";
 import { isReadTwice, readTwice } from "./names.ts";
@@ -6,15 +6,15 @@ import { isReadTwice, readTwice } from "./names.ts";
 /** Warns about figures and names that are possible but probably wrong. */
 
 /** CMS suppresses the amounts of rows with at most this many services. */
-const maxSuppressedServices = 10;
+export const maxSuppressedServices = 10;
 /** If a median charge grew by this factor since the previous snapshot, its amounts may be in another unit. */
-const suspectedGrowth = 30;
+export const suspectedGrowth = 30;
 const maxNamed = 3;
 
 /** A release has some 117,000 rows, 3,100 facilities, and 49 states and the District of Columbia. */
-const leastRows = 90_000;
+export const leastRows = 90_000;
 export const leastFacilities = 2000;
-const leastStates = 45;
+export const leastStates = 45;
 
 /** Returns a warning if a file has far fewer rows, facilities or states than a release. */
 export function suspectPart(rows: number, facilities: number, states: number): string[] {
@@ -26,8 +26,8 @@ export function suspectPart(rows: number, facilities: number, states: number): s
 }
 
 /** Returns a warning for each kind of suspect figure or name; none if all are plausible. */
-export function suspicionsAbout(table: SnapshotTable): string[] {
-  const { facilities, procedures, rows } = partsOf(table);
+export function suspicionsAbout(table: TableParts): string[] {
+  const { facilities, procedures, rows } = table;
   const { charge, allowed, services, beneficiaries } = rows;
   let [priced, above, few, more] = [0, 0, 0, 0];
   for (let row = 0; row < charge.length; row++) {
@@ -79,11 +79,11 @@ function suspectTexts(kind: string, texts: readonly string[], why: string): stri
 }
 
 /**
- * Returns a warning if the median charge has grown at least thirtyfold.
+ * Returns a warning if the median charge has grown at least by the factor `suspectedGrowth`.
  *
  * @param before path of the previous snapshot, which is ignored if it can't be read
  */
-export async function suspectGrowth(table: SnapshotTable, before: string): Promise<string[]> {
+export async function suspectGrowth(table: TableParts, before: string): Promise<string[]> {
   const now = medianCharge(table);
   const then = await medianIn(before);
   if (then === undefined || now < suspectedGrowth * then) return [];
@@ -102,8 +102,8 @@ async function medianIn(path: string): Promise<number | undefined> {
   }
 }
 
-function medianCharge(table: SnapshotTable): number {
-  const { charge, allowed } = partsOf(table).rows;
+function medianCharge(table: TableParts): number {
+  const { charge, allowed } = table.rows;
   const priced = charge.filter((cents, row) => cents > 0 && allowed[row] > 0).sort();
   return priced[Math.floor(priced.length / 2)];
 }

@@ -6,8 +6,8 @@ import type { Patience } from "../http.ts";
 /** A try is aborted if no byte arrives in an interval of this many milliseconds. */
 export const stallMs = 30_000;
 /** Releases have about 30 MB. */
-const maxFileBytes = 2 ** 30;
-const maxTries = 6;
+export const maxFileBytes = 2 ** 30;
+export const maxTries = 6;
 const foreignTypes =
   /^(text\/html|application\/(xhtml|json|xml|zip|gzip|pdf)|image\/|audio\/|video\/|multipart\/)/;
 

@@ -3,8 +3,8 @@ import { type FileHandle, open } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { CsvError, type Parser, parse } from "csv-parse";
 import { parse as parseNow } from "csv-parse/sync";
-import { DataError, type Provenance, partsOf, type SnapshotTable, systemCode } from "../../engine/index.ts";
-import { checkRegular } from "../folder.ts";
+import { DataError, type Provenance, systemCode, type TableParts } from "../../engine/index.ts";
+import { checkRegular } from "../files.ts";
 import { CmsTable, cmsProvenance } from "./cms.ts";
 import { type StrayByte, TextScan } from "./encoding.ts";
 import { foreignKind, wayToCsv } from "./kind.ts";
@@ -33,7 +33,7 @@ export interface ReleaseOptions {
 }
 
 interface Release {
-  table: SnapshotTable;
+  table: TableParts;
   provenance: Omit<Provenance, "revision">;
   /** The first byte that isn't UTF-8. If there is such a byte, the file was read as Windows-1252. */
   stray: StrayByte | undefined;
@@ -61,7 +61,7 @@ export async function readRelease(options: ReleaseOptions): Promise<Release> {
         "a file that doesn't change while it is read",
       );
     const finished = table.finish();
-    const { ccn } = partsOf(finished.table).facilities;
+    const { ccn } = finished.table.facilities;
     const provenance = cmsProvenance(year, released, sourceUrl, sha256, ccn.length);
     return { ...finished, provenance, stray: scan.stray, absentColumns: table.absentColumns };
   } catch (error) {

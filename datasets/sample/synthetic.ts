@@ -3,7 +3,6 @@ import {
   byField,
   DataError,
   facilityFields,
-  makeTable,
   maxCents,
   maxSnapshotRows,
   measureFields,
@@ -73,16 +72,19 @@ export function syntheticSnapshot({ dataYear, revision, rows, seed }: SampleOpti
     amounts: randomSource(seed, dataYear),
     use: randomSource(seed, useStream + dataYear),
   });
-  return sealSnapshot(makeTable({ facilities: hospitals.facilities, ...parts }), {
-    dataYear,
-    revision,
-    title: `Synthetic sample of Medicare outpatient hospital charges, ${dataYear}`,
-    publisher: syntheticPublisher,
-    sourceUrl: null,
-    sourceSha256: null,
-    released: null,
-    caveat: syntheticCaveat,
-  });
+  return sealSnapshot(
+    { facilities: hospitals.facilities, ...parts },
+    {
+      dataYear,
+      revision,
+      title: `Synthetic sample of Medicare outpatient hospital charges, ${dataYear}`,
+      publisher: syntheticPublisher,
+      sourceUrl: null,
+      sourceSha256: null,
+      released: null,
+      caveat: syntheticCaveat,
+    },
+  );
 }
 
 /** Addresses have their own random stream, so that additional draws don't change the numbers of other streams. */

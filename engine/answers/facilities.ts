@@ -55,32 +55,43 @@ export interface Standing {
   medianCharge: number;
 }
 
-/**
- * The row of a procedure at a facility. Amounts are in cents. A value is null if it is unknown, or if only priced rows
- * have it.
- */
-export interface FacilityPrice {
+/** What any row of a procedure at a facility has. Amounts are in cents. A value is null if it is unknown. */
+interface RowMeasures {
   /** Position of the procedure. */
   procedure: number;
-  status: RowStatus;
-  charge: number | null;
-  allowed: number | null;
-  /** Charge ÷ allowed amount, in hundredths. */
-  markup: number | null;
   services: number | null;
   beneficiaries: number | null;
   payment: number | null;
   outlierServices: number | null;
   outlierAmount: number | null;
-  national: Standing | null;
-  state: Standing | null;
 }
 
+export interface PricedRow extends RowMeasures {
+  status: "priced";
+  charge: number;
+  allowed: number;
+  /** Charge ÷ allowed amount, in hundredths. */
+  markup: number;
+  national: Standing;
+  state: Standing;
+}
+
+interface UnpricedRow
+  extends RowMeasures,
+    Record<Exclude<keyof PricedRow, keyof RowMeasures | "status">, null> {
+  status: Exclude<RowStatus, "priced">;
+}
+
+/** The row of a procedure at a facility. */
+export type FacilityPrice = PricedRow | UnpricedRow;
+
 /** Returns the priced rows of a facility, ordered by APC code. */
-export function facilityPrices(image: Image, facility: number): FacilityPrice[] {
-  const prices: FacilityPrice[] = [];
-  for (let row = firstRow(image, facility); image.facility[row] === facility; row++)
-    if (image.charge[row] > 0 && image.allowed[row] > 0) prices.push(priceOfRow(image, row));
+export function facilityPrices(image: Image, facility: number): PricedRow[] {
+  const prices: PricedRow[] = [];
+  for (let row = firstRow(image, facility); image.facility[row] === facility; row++) {
+    const price = priceOfRow(image, row);
+    if (price.status === "priced") prices.push(price);
+  }
   return prices;
 }
 
@@ -97,21 +108,24 @@ export function findRow(image: Image, facility: number, procedure: number): numb
 export function priceOfRow(image: Image, row: number): FacilityPrice {
   const [charge, allowed, procedure] = [image.charge[row], image.allowed[row], image.procedure[row]];
   const status = rowStatuses[statusOfRow(charge, allowed)];
-  const isPriced = status === "priced";
-  const standing = (group: number) => (isPriced ? standingIn(image, group, charge) : null);
-  return {
+  const measures = {
     procedure,
-    status,
-    charge: isPriced ? charge : null,
-    allowed: isPriced ? allowed : null,
-    markup: isPriced ? ratioInHundredths(charge, allowed) : null,
     services: known(image.services[row]),
     beneficiaries: known(image.beneficiaries[row]),
     payment: known(image.payment[row]),
     outlierServices: known(image.outlierServices[row]),
     outlierAmount: known(image.outlierAmount[row]),
-    national: standing(procedure),
-    state: standing(stateGroup(image, procedure, image.stateOf[image.facility[row]])),
+  };
+  if (status !== "priced")
+    return { ...measures, status, charge: null, allowed: null, markup: null, national: null, state: null };
+  return {
+    ...measures,
+    status,
+    charge,
+    allowed,
+    markup: ratioInHundredths(charge, allowed),
+    national: standingIn(image, procedure, charge),
+    state: standingIn(image, stateGroup(image, procedure, image.stateOf[image.facility[row]]), charge),
   };
 }
 

@@ -5,12 +5,10 @@ import { type Point, tenthsBetween } from "../image/places.ts";
 import { ratioInHundredths } from "../image/statistics.ts";
 import { type Summary, summaryFields, summaryOf } from "../image/statistics-fields.ts";
 import { summaryOfRows } from "../image/summaries.ts";
-import { facilitiesInCity } from "../search/places.ts";
-import { splitWords } from "../search/text.ts";
 import { blank, byField } from "../snapshot/schema.ts";
 import { identityOrder, stableOrder } from "../snapshot/sort.ts";
 import { firstNotBefore } from "../sorted.ts";
-import { findFacility } from "./facilities.ts";
+import { type Condition, facilityTest, priceTest } from "./facility-conditions.ts";
 
 /** Selects the facilities that meet all given conditions. */
 export interface FacilityFilter {
@@ -18,18 +16,14 @@ export interface FacilityFilter {
   procedure?: number | undefined;
   /** Required status of the procedure's row; `all` allows any. */
   status: RowStatus | "all";
-  /** Lowest charge in cents. If `minCharge` or `maxCharge` is given, rows without a price are left out. */
-  minCharge?: number | undefined;
-  /** Highest charge in cents. */
-  maxCharge?: number | undefined;
   states?: readonly string[] | undefined;
-  city?: string | undefined;
-  ccns?: readonly string[] | undefined;
-  /** A circle around a point. */
   near?: Circle | undefined;
+  /** Further conditions, which all have to hold. */
+  conditions?: readonly Condition[];
 }
 
-interface Circle extends Point {
+/** A circle around a point. */
+export interface Circle extends Point {
   miles: number;
 }
 
@@ -114,9 +108,15 @@ export function facilityPage(
   };
 }
 
-/** Whether a filter has a condition besides the procedure, the status and one state. Any other field is a condition. */
-function isNarrowed({ procedure: _, status: __, states, ...conditions }: FacilityFilter): boolean {
-  return [states?.[1], ...Object.values(conditions)].some((each) => each !== undefined);
+/** Whether a filter has a condition besides the procedure, the status and one state. Any other field is one. */
+function isNarrowed({
+  procedure: _,
+  status: __,
+  states,
+  conditions = [],
+  ...others
+}: FacilityFilter): boolean {
+  return conditions.length > 0 || [states?.[1], ...Object.values(others)].some((each) => each !== undefined);
 }
 
 /** Returns rows of a group in the order of a sort. */
@@ -165,12 +165,12 @@ export function listFacilities(image: Image, filter: FacilityFilter, sort: Facil
     procedureCharge,
     procedureAllowed,
   } = image;
-  const { procedure, status, minCharge = 0, maxCharge = Number.POSITIVE_INFINITY, near } = filter;
-  const isAnyCharge = filter.minCharge === undefined && filter.maxCharge === undefined;
+  const { procedure, status, near, conditions = [] } = filter;
+  const isPriceWanted = priceTest(conditions);
+  const isFacilityWanted = facilityTest(conditions);
   const wanted = status === "all" ? -1 : rowStatuses.indexOf(status);
   const states = filter.states && new Set(filter.states.map((state) => stateIndex.get(state)));
-  const chosen = chosenFacilities(image, filter);
-  const isAnyFacility = (states ?? chosen ?? near) === undefined;
+  const isAnyFacility = (states ?? isFacilityWanted ?? near) === undefined;
   const distanceTo = near && distancesFrom(image, near);
   const sortedAt = sortedBy(image, sort, procedure !== undefined);
   const start = procedure === undefined ? 0 : procedureStart[procedure];
@@ -191,12 +191,12 @@ export function listFacilities(image: Image, filter: FacilityFilter, sort: Facil
       const actual = statusOfRow(charge, allowed);
       if (wanted >= 0 && actual !== wanted) continue;
       if (actual !== pricedStatus) charge = allowed = blank;
-      if (!isAnyCharge && (charge === blank || charge < minCharge || charge > maxCharge)) continue;
+      if (isPriceWanted !== undefined && (charge === blank || !isPriceWanted(charge, allowed))) continue;
     }
     if (!isAnyFacility) {
       const facility = procedure === undefined ? i : facilityOf[item];
       if (states !== undefined && !states.has(stateOf[facility])) continue;
-      if (chosen !== undefined && !chosen.has(facility)) continue;
+      if (isFacilityWanted !== undefined && !isFacilityWanted(facility)) continue;
       const distance = distanceTo === undefined ? 0 : distanceTo(facility);
       if (distance === undefined) unplaced++;
       if (distance === undefined || distance < 0) continue;
@@ -236,13 +236,6 @@ function sortedBy(
     services: (row: number) => services[row],
   };
   return values[sort];
-}
-
-function chosenFacilities(image: Image, { ccns, city }: FacilityFilter): ReadonlySet<number> | undefined {
-  const named = ccns && new Set(ccns.map((ccn) => findFacility(image, ccn)));
-  if (city === undefined) return named;
-  const inCity = new Set(facilitiesInCity(image, splitWords(city)));
-  return named === undefined ? inCity : new Set([...named].filter((facility) => inCity.has(facility)));
 }
 
 /**

@@ -4,7 +4,7 @@ import { checkHeap, facilityDocuments, procedureDocuments, wordsByText } from ".
 import { foldedCase } from "../search/text.ts";
 import { byField, facilityFields, type HcpcsCode, versionName } from "../snapshot/schema.ts";
 import type { Snapshot } from "../snapshot/snapshot.ts";
-import { ascending, partsOf } from "../snapshot/table.ts";
+import { ascending } from "../snapshot/table.ts";
 import { encodeHeads, encodePrefixes, measureAnswers, writeAnswers } from "./answer-bytes.ts";
 import { stateGroup, stateIndex } from "./group-numbers.ts";
 import { groupRows } from "./groups.ts";
@@ -31,7 +31,7 @@ export function buildImage(
   places: Places = noPlaces,
 ): SharedArrayBuffer {
   const { provenance, counts, isSynthetic, codes, sha256, contentSha256 } = snapshot;
-  const { facilities, procedures, rows } = partsOf(snapshot.table);
+  const { facilities, procedures, rows } = snapshot.table;
   const wordsOf = wordsByText();
   const version = versionName(provenance);
   const included = includedCodes(procedures.code, codes);

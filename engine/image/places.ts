@@ -31,6 +31,11 @@ export interface Point {
   longitude: number;
 }
 
+/** Miles around a place in which hospitals are near, where the caller gives no distance. */
+export const defaultMiles = 50;
+/** Maximum miles around a place. */
+export const maxMiles = 500;
+
 const none = new Int32Array(0);
 export const noCities: Cities = { key: [], name: [], zips: [], latitude: [], longitude: [] };
 export const noPlaces: Places = { name: null, zip: none, latitude: none, longitude: none };

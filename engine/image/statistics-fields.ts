@@ -1,3 +1,4 @@
+import { byField } from "../snapshot/schema.ts";
 import type { Image } from "./image.ts";
 
 /** The statistics of groups, as the image has them and as answers show them. */
@@ -37,8 +38,11 @@ export const detailFields = [
   "p75_markup",
 ] as const;
 
+export type SummaryField = (typeof summaryFields)[number];
+export type DetailField = (typeof detailFields)[number];
+
 /** A group's statistics: amounts in cents, spread in hundredths. All are 0 for a group without priced rows. */
-export type Summary = Record<(typeof summaryFields)[number], number>;
+export type Summary = Record<SummaryField, number>;
 
 export function summaryOf({ summaries }: Pick<Image, "summaries">, group: number): Summary {
   return fieldsAt(summaries, summaryFields, group);
@@ -54,7 +58,7 @@ export function medianOf({ summaries }: Image, group: number): number {
 }
 
 /** Returns a group's further statistics: allowed amounts in cents, markups in hundredths. */
-export function detailsOf({ details }: Image, group: number): Record<(typeof detailFields)[number], number> {
+export function detailsOf({ details }: Image, group: number): Record<DetailField, number> {
   return fieldsAt(details, detailFields, group);
 }
 
@@ -64,16 +68,23 @@ function fieldsAt<Field extends string>(values: Float64Array, fields: readonly F
   return found as Record<Field, number>;
 }
 
-/** Converts a summary to dollars and ratios. Unknown values are NaN, which JSON writes as null. */
-export function dollarsOf(summary: Summary): Summary {
-  return Object.fromEntries(
-    summaryFields.map((field) => [field, inDollars(field, summary[field])]),
-  ) as Summary;
+/** Converts statistics to dollars and ratios. Unknown values are NaN, which JSON writes as null. */
+export function dollarsOf(summary: Summary): Summary;
+/** @param fields the wanted statistics, in the order of the answer */
+export function dollarsOf<Field extends SummaryField>(
+  summary: Summary,
+  fields: readonly Field[],
+): Record<Field, number>;
+export function dollarsOf(summary: Summary, fields: readonly SummaryField[] = summaryFields) {
+  return byField(fields, (field) => inDollars(field, summary[field]));
 }
 
-const counts: ReadonlySet<keyof Summary> = new Set(["facilities", "services", "weighted_facilities"]);
+const counts: ReadonlySet<SummaryField> = new Set(["facilities", "services", "weighted_facilities"]);
 
 /** Converts a statistic from cents to dollars, or from hundredths to a ratio. Counts stay the same. */
-export function inDollars(field: keyof Summary, value: number): number {
-  return counts.has(field) ? value : value / 100;
+export function inDollars(field: SummaryField, value: number): number {
+  return counts.has(field) ? value : dollars(value);
 }
+
+/** Converts cents to dollars, and hundredths to a ratio. */
+export const dollars = (cents: number): number => cents / 100;

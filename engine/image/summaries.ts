@@ -9,7 +9,7 @@ import {
   weightedMean,
   weightedMedian,
 } from "./statistics.ts";
-import { detailFields, type Summary, summaryFields } from "./statistics-fields.ts";
+import { type DetailField, detailFields, type Summary, summaryFields } from "./statistics-fields.ts";
 
 type Columns = Pick<TableParts["rows"], "charge" | "allowed" | "services">;
 
@@ -20,24 +20,9 @@ export function summarize(rows: Columns, { order, groupStart }: Groups) {
   const details = new Float64Array(groups * detailFields.length);
   for (let group = 0; group < groups; group++) {
     if (groupStart[group] === groupStart[group + 1]) continue;
-    const found = order.subarray(groupStart[group], groupStart[group + 1]);
-    const charges = taken(rows.charge, found);
-    const allowed = taken(rows.allowed, found);
-    const markup = ratioPercentiles(charges, allowed.slice(), 100);
-    allowed.sort();
-    const summary = statisticsOf(charges, allowed, taken(rows.services, found));
-    const allowedAt = (percent: number) => percentile((rank) => allowed[rank], allowed.length, percent);
-    const detail = {
-      min_allowed: allowed[0],
-      p10_allowed: allowedAt(10),
-      p25_allowed: allowedAt(25),
-      p75_allowed: allowedAt(75),
-      p90_allowed: allowedAt(90),
-      max_allowed: allowed[allowed.length - 1],
-      p25_markup: markup(25),
-      median_markup: markup(50),
-      p75_markup: markup(75),
-    };
+    const priced = pricedRows(rows, order.subarray(groupStart[group], groupStart[group + 1]));
+    const summary = summaryOfPriced(priced);
+    const detail = detailsOfPriced(priced);
     summaries.set(
       summaryFields.map((field) => summary[field]),
       group * summaryFields.length,
@@ -53,32 +38,71 @@ export function summarize(rows: Columns, { order, groupStart }: Groups) {
 /** Computes the statistics of priced rows. O(n log n). @param found positions of the rows, at least one */
 export function summaryOfRows(rows: Columns, found: Uint32Array): Summary {
   // The rows lie far apart in memory, so the charges are copied before sorting.
-  const charges = taken(rows.charge, found);
-  const byCharge = stableOrder(charges, identityOrder(found.length));
-  return statisticsOf(
-    taken(charges, byCharge),
-    taken(rows.allowed, found).sort(),
-    taken(taken(rows.services, found), byCharge),
+  const byCharge = stableOrder(taken(rows.charge, found), identityOrder(found.length));
+  return summaryOfPriced(
+    pricedRows(
+      rows,
+      byCharge.map((i) => found[i]),
+    ),
   );
 }
 
-/** @param charges ascending @param allowed ascending @param services in the order of `charges` */
-function statisticsOf(charges: Int32Array, allowed: Int32Array, services: Int32Array): Summary {
-  const { length } = charges;
-  const charge = (percent: number) => percentile((rank) => charges[rank], length, percent);
-  const [min, max] = [charges[0], charges[length - 1]];
+/** Priced rows, at least one: the pairs of charge and allowed amount with their services, ascending by charge. */
+interface PricedRows {
+  charge: Int32Array;
+  allowed: Int32Array;
+  services: Int32Array;
+  /** The allowed amounts, ascending. */
+  ascendingAllowed: Int32Array;
+}
+
+/** Copies rows, which lie far apart in memory. @param order positions of the rows, ascending by charge */
+function pricedRows(rows: Columns, order: Uint32Array): PricedRows {
+  const allowed = taken(rows.allowed, order);
+  return {
+    charge: taken(rows.charge, order),
+    allowed,
+    services: taken(rows.services, order),
+    ascendingAllowed: allowed.slice().sort(),
+  };
+}
+
+/** @param values ascending */
+const percentilesOf = (values: Int32Array) => (percent: number) =>
+  percentile((rank) => values[rank], values.length, percent);
+
+function summaryOfPriced({ charge, services, ascendingAllowed }: PricedRows): Summary {
+  const { length } = charge;
+  const [min, max] = [charge[0], charge[length - 1]];
+  const chargeAt = percentilesOf(charge);
   return {
     facilities: length,
-    median_charge: charge(50),
+    median_charge: chargeAt(50),
     min_charge: min,
     max_charge: max,
     spread: ratioInHundredths(max, min),
-    p10_charge: charge(10),
-    p25_charge: charge(25),
-    p75_charge: charge(75),
-    p90_charge: charge(90),
-    median_allowed: percentile((rank) => allowed[rank], length, 50),
-    ...weighted(charges, services),
+    p10_charge: chargeAt(10),
+    p25_charge: chargeAt(25),
+    p75_charge: chargeAt(75),
+    p90_charge: chargeAt(90),
+    median_allowed: percentilesOf(ascendingAllowed)(50),
+    ...weighted(charge, services),
+  };
+}
+
+function detailsOfPriced({ charge, allowed, ascendingAllowed }: PricedRows): Record<DetailField, number> {
+  const allowedAt = percentilesOf(ascendingAllowed);
+  const markupAt = ratioPercentiles(charge, allowed, 100);
+  return {
+    min_allowed: ascendingAllowed[0],
+    p10_allowed: allowedAt(10),
+    p25_allowed: allowedAt(25),
+    p75_allowed: allowedAt(75),
+    p90_allowed: allowedAt(90),
+    max_allowed: ascendingAllowed[ascendingAllowed.length - 1],
+    p25_markup: markupAt(25),
+    median_markup: markupAt(50),
+    p75_markup: markupAt(75),
   };
 }
 

@@ -1,6 +1,6 @@
 import { listFacilities, orderFacilities } from "../answers/facility-list.ts";
 import { type Image, textAt } from "../image/image.ts";
-import { isZip, type Point } from "../image/places.ts";
+import { defaultMiles, isZip, type Point } from "../image/places.ts";
 import { absentHospitals } from "./absent-hospitals.ts";
 import { cityField, cityPartField, nameField, stateField } from "./documents.ts";
 import { type FacilityScore, facilityScorer } from "./facility-scores.ts";
@@ -286,9 +286,7 @@ const isAfterNear = (before: readonly string[]) => {
   return beforeNear.has(last) || (last === "to" && before.some((word) => nearestWords.has(word)));
 };
 
-const nearMiles = 50;
-
-/** Finds the hospitals within 50 miles, the nearest first. Each mile lowers the score by 0.01. */
+/** Finds the hospitals within `defaultMiles`, the nearest first. Each mile lowers the score by 0.01. */
 function findAround(
   image: Image,
   point: Point,
@@ -297,7 +295,7 @@ function findAround(
   isMeant: boolean,
   isNamed: Wanted = () => true,
 ): void {
-  const list = listFacilities(image, { status: "all", near: { ...point, miles: nearMiles } }, "distance");
+  const list = listFacilities(image, { status: "all", near: { ...point, miles: defaultMiles } }, "distance");
   for (const i of orderFacilities(list, false)) {
     const facility = list.items[i];
     if (!isNamed(facility)) continue;

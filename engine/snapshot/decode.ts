@@ -12,7 +12,7 @@ import {
   type StatedProvenance,
 } from "./schema.ts";
 import { type Snapshot, sealSnapshot } from "./snapshot.ts";
-import { partsOf, type SnapshotTable } from "./table.ts";
+import type { TableParts } from "./table.ts";
 import { flawIn } from "./texts.ts";
 
 export interface DecodedSnapshot {
@@ -153,7 +153,7 @@ const codesExpected = 'a list of codes, each as ["27447","5115","J1","a descript
 const codesSchema = v.array(v.strictTuple([v.string(), v.string(), v.string(), v.string()]));
 
 /** The codes must ascend and belong to procedures of the table. */
-function codesIn(text: string | undefined, table: SnapshotTable, path: string): Snapshot["codes"] {
+function codesIn(text: string | undefined, table: TableParts, path: string): Snapshot["codes"] {
   if (text === undefined) return null;
   const part = `${path}: metadata hcpcs_codes`;
   const list = jsonIn(text, part, codesExpected);
@@ -164,7 +164,7 @@ function codesIn(text: string | undefined, table: SnapshotTable, path: string): 
       ? new DataError(`${part}, entry ${at + 1}`, shown(JSON.stringify(list[at])), codesExpected)
       : new DataError(part, shown(text), codesExpected);
   }
-  const procedures = new Set(partsOf(table).procedures.code);
+  const procedures = new Set(table.procedures.code);
   return parsed.output.map(([code, procedure, status, description], i) => {
     const refuse = (found: string, expected: string) =>
       new DataError(`${part}, entry ${i + 1}`, found, expected);

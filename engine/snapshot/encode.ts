@@ -1,5 +1,6 @@
 import type * as v from "valibot";
 import { arrow, parquetLibrary } from "./arrow.ts";
+import { arrowTableOf } from "./arrow-table.ts";
 import { sealFile, unsetSha256 } from "./integrity.ts";
 import { type metadataSchema, schemaVersion } from "./schema.ts";
 import { codeValues, type Snapshot } from "./snapshot.ts";
@@ -43,7 +44,7 @@ export function encodeSnapshot(snapshot: Snapshot): Uint8Array {
     .setKeyValueMetadata(new Map(Object.entries(metadata)))
     .build();
   const file = parquet.writeParquet(
-    parquet.Table.fromIPCStream(arrow.tableToIPC(table, "stream")),
+    parquet.Table.fromIPCStream(arrow.tableToIPC(arrowTableOf(table), "stream")),
     properties,
   );
   sealFile(file);

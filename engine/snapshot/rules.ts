@@ -17,7 +17,7 @@ import {
   stateNames,
   zipPattern,
 } from "./schema.ts";
-import { arrangeTable, partsOf, type SnapshotTable, type TableParts } from "./table.ts";
+import { arrangeTable, type TableParts } from "./table.ts";
 import { flawIn } from "./texts.ts";
 
 /** What the rows of a snapshot must be, whichever tool wrote the file. Rows are numbered from 1 in messages. */
@@ -76,7 +76,7 @@ export function tableOf(
   subject: string,
   maxHeap: number,
   onRows: (rows: number) => void,
-): SnapshotTable {
+): TableParts {
   const rows: TableParts["rows"] = {
     facility: new Int32Array(length),
     procedure: new Int32Array(length),
@@ -208,8 +208,8 @@ const textAt = ({ codes, values }: Texts, row: number) => (codes[row] < 0 ? "" :
 const named = (text: string) => (text === "" ? "no value" : shown(text));
 
 /** @param order the row of the file for each row of the table */
-function checkPairs(table: SnapshotTable, order: Uint32Array, subject: string): void {
-  const { facilities, procedures, rows } = partsOf(table);
+function checkPairs(table: TableParts, order: Uint32Array, subject: string): void {
+  const { facilities, procedures, rows } = table;
   for (let row = 1; row < rows.facility.length; row++) {
     if (rows.facility[row] !== rows.facility[row - 1] || rows.procedure[row] !== rows.procedure[row - 1])
       continue;

@@ -13,10 +13,10 @@ import {
   syntheticPublisher,
   versionName,
 } from "./schema.ts";
-import { partsOf, type SnapshotTable } from "./table.ts";
+import type { TableParts } from "./table.ts";
 
 export interface Snapshot {
-  table: SnapshotTable;
+  table: TableParts;
   provenance: Provenance;
   counts: Counts;
   /** Whether the rows are invented: the publisher is that of `sample`, or every CCN begins with 99. */
@@ -36,14 +36,14 @@ export interface Snapshot {
  * @param codes ascending; null if unknown
  */
 export function sealSnapshot(
-  table: SnapshotTable,
+  table: TableParts,
   stated: StatedProvenance,
   codes: readonly HcpcsCode[] | null = null,
 ): Snapshot {
   const counts = countRows(table);
   const isSynthetic =
     stated.publisher === syntheticPublisher ||
-    partsOf(table).facilities.ccn.every((ccn) => ccn.startsWith(syntheticCcnPrefix));
+    table.facilities.ccn.every((ccn) => ccn.startsWith(syntheticCcnPrefix));
   const provenance = {
     ...stated,
     title: stated.title ?? `OPPS charges ${versionName(stated)}`,
@@ -53,8 +53,8 @@ export function sealSnapshot(
   return { table, provenance, counts, isSynthetic, codes, ...checksums(table, stated, counts, codes) };
 }
 
-function countRows(table: SnapshotTable): Counts {
-  const { facilities, procedures, rows } = partsOf(table);
+function countRows(table: TableParts): Counts {
+  const { facilities, procedures, rows } = table;
   let pricedRows = 0;
   let suppressedRows = 0;
   for (let row = 0; row < rows.charge.length; row++) {
@@ -64,10 +64,10 @@ function countRows(table: SnapshotTable): Counts {
     else if (charge === blank && allowed === blank) suppressedRows++;
   }
   return {
-    rows: table.numRows,
+    rows: table.rows.facility.length,
     pricedRows,
     suppressedRows,
-    incompleteRows: table.numRows - pricedRows - suppressedRows,
+    incompleteRows: table.rows.facility.length - pricedRows - suppressedRows,
     facilities: facilities.ccn.length,
     procedures: procedures.code.length,
   };
@@ -80,12 +80,12 @@ function countRows(table: SnapshotTable): Counts {
  * different word, and has a second line with provenance and codes.
  */
 function checksums(
-  table: SnapshotTable,
+  table: TableParts,
   provenance: StatedProvenance,
   counts: Counts,
   codes: Snapshot["codes"],
 ) {
-  const { facilities, procedures, rows } = partsOf(table);
+  const { facilities, procedures, rows } = table;
   const [whole, content] = [createHash("sha256"), createHash("sha256")];
   const line = (value: unknown) => `${JSON.stringify(value)}\n`;
   const first = [schemaVersion, counts.rows, counts.facilities, counts.procedures];

@@ -41,7 +41,7 @@ interface Tables {
  * Shared memory holds two months: the month of the time `lookBackMs` ago, and the next one. If the clock is changed by
  * less than that, its month is still one of the two.
  */
-const lookBackMs = 14 * dayMs;
+export const lookBackMs = 14 * dayMs;
 
 export class Accounts {
   readonly tables: Tables;

@@ -37,6 +37,8 @@ const plainText = text(
 /** New ids continue from the largest one, and must stay safe integers. */
 const id = whole(1, 2 ** 40);
 /** Counters have 32 bits. */
+/** Maximum accounts of one change. Servers that share accounts apply a change at one go. */
+export const maxAccountsPerChange = 500;
 const maxCount = 2 ** 31 - 1;
 const instant = whole(0, maxTimeMs);
 /** The form of text in names of rows that servers share, and in headers. */

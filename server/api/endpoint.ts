@@ -96,7 +96,8 @@ export class FileBody {
   }
 }
 
-export interface Endpoint {
+/** @template Answer what the body is made from */
+export interface Endpoint<Answer extends object = object> {
   /** The path below `basePath`. Its last segment, or the segment before the last, may be a parameter, `/{name}`. */
   path: string;
   /** Name of the operation in the OpenAPI document, and of the list in cursors. */
@@ -122,7 +123,7 @@ export interface Endpoint {
    */
   answer(context: Context, query: string): Uint8Array | FileBody;
   /** Makes the same answer before it is written as JSON, for the pages; bytes where there is no such object. */
-  value(context: Context, query: string): object;
+  value(context: Context, query: string): Answer;
   keyed?: Keyed;
 }
 
@@ -140,13 +141,20 @@ export interface Keyed {
   answer(image: Image, key: number, scratch: Buffer): Uint8Array;
 }
 
-/** Defines an endpoint. Its `answer` gets the checked parameters, and an object that it returns is sent as JSON. */
-export function endpoint<Schema extends Parameters>(
-  definition: Omit<Endpoint, "parameters" | "answer" | "value"> & {
+type Unchanged<Value> = Value extends object
+  ? { readonly [Key in keyof Value]: Unchanged<Value[Key]> }
+  : Value;
+/** What an answer is made from: a file, the bytes of a JSON body, or the object that is written as JSON. */
+type AnswerOf<Response extends v.GenericSchema> = Uint8Array | FileBody | Unchanged<v.InferInput<Response>>;
+
+/** Defines an endpoint. Its `answer` gets the checked parameters. The compiler compares what it returns with `response`. */
+export function endpoint<Schema extends Parameters, Response extends v.GenericSchema<object>>(
+  definition: Omit<Endpoint, "parameters" | "response" | "answer" | "value"> & {
     parameters: v.ObjectSchema<Schema, undefined>;
-    answer(context: Context, values: v.InferOutput<v.ObjectSchema<Schema, undefined>>): Uint8Array | object;
+    response?: Response;
+    answer(context: Context, values: v.InferOutput<v.ObjectSchema<Schema, undefined>>): AnswerOf<Response>;
   },
-): Endpoint {
+): Endpoint<AnswerOf<Response>> {
   const value = (context: Context, query: string) =>
     definition.answer(context, checkParameters(definition.parameters, parseQuery(query), definition));
   return {

@@ -19,9 +19,12 @@ import {
 } from "../../engine/query.ts";
 import { basePath, type Versions } from "./endpoint.ts";
 import { ApiError, echo, echoBare } from "./errors.ts";
+import { facilityFilters } from "./facility-filters.ts";
 import { shortCcn } from "./parameters.ts";
 
 /** Explains why there is no data: unknown arguments, no rows, or rows without prices. */
+
+const oneOrMore = new Intl.ListFormat("en-GB", { type: "disjunction" });
 
 /** Coverage by data version. Computed once per thread, because it reads every facility. */
 const coverages = new WeakMap<Image, Coverage>();
@@ -109,15 +112,27 @@ export function noRows(
   return notFound(image, `no rows of procedure ${echo(code)}${inState(state)}`, noRowsIn(image, state));
 }
 
-/** Makes the error for an empty list of facilities. @param asked the parameters that narrow the list, as text */
-export function noFacilities(image: Image, asked: string, { filter, unplaced }: FacilityList): ApiError {
+/**
+ * Makes the error for an empty list of facilities.
+ * @param asked the parameters that narrow the list, as text
+ * @param there the list's conditions on the place alone
+ */
+export function noFacilities(
+  image: Image,
+  asked: string,
+  { filter, unplaced }: FacilityList,
+  there: FacilityFilter,
+): ApiError {
   const what = asked === "" ? "there is no facility" : `no facility matches ${echo(asked)}`;
-  const { procedure, states, city, ccns, near } = filter;
+  const { procedure, states } = filter;
   if (unplaced > 0) return notFound(image, what, `facilities whose ZIP code has no known place: ${unplaced}`);
-  // Keeps the conditions on the place only.
-  const there: FacilityFilter = { procedure, status: "all", states, city, ccns, near };
   const others = procedure === undefined ? 0 : listFacilities(image, there, "name").items.length;
-  if (others > 0) return notFound(image, what, `facilities with another status or charge: ${others}`);
+  if (others > 0)
+    return notFound(
+      image,
+      what,
+      `facilities with another ${oneOrMore.format(facilityFilters.differing)}: ${others}`,
+    );
   return notFound(image, what, states?.length === 1 ? noRowsIn(image, states[0]) : undefined);
 }
 

@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { plans } from "../shared/plans.ts";
 import { basePath, type Endpoint, endpoint } from "./endpoint.ts";
 import { endpoints } from "./endpoints/index.ts";
-import { overviewOf } from "./endpoints/overview.ts";
+import { type Outline, overviewOf } from "./endpoints/overview.ts";
 import { type ApiErrorType, apiErrors, backOff, reachedCeilings } from "./errors.ts";
 import recorded from "./examples.json" with { type: "json" };
 
@@ -218,11 +218,11 @@ function withoutTitled(part: unknown, schemas: Record<string, unknown>): unknown
 /** The first example belongs to the endpoint's example answer. Further examples are other allowed values. */
 function queryParameter([name, schema]: [string, v.GenericSchema]) {
   const converted = toJsonSchema(schema, conversion);
-  const { $schema: _, description, examples, default: given, ...rest } = converted;
+  const { $schema: _, description = "", examples, default: given, ...rest } = converted;
   const value = rest.type === "integer" && given !== undefined ? Number(given) : given;
   return {
     name,
-    in: "query",
+    in: "query" as const,
     ...(schema.type !== "optional" && { required: true }),
     description,
     schema: {
@@ -542,8 +542,9 @@ const openapi: Endpoint = endpoint({
 
 const overview = overviewOf(() => allEndpoints.map(outlineOf));
 
-function outlineOf({ path, kind, summary, segment, parameters }: Endpoint) {
-  const inPath = segment === undefined ? [] : [{ ...segment, in: "path", required: true, schema: {} }];
+function outlineOf({ path, kind, summary, segment, parameters }: Endpoint): Outline {
+  const inPath =
+    segment === undefined ? [] : [{ ...segment, in: "path" as const, required: true, schema: {} }];
   const inQuery = Object.entries(parameters.entries as Record<string, v.GenericSchema>).map(queryParameter);
   return {
     path: basePath + path,
@@ -554,9 +555,15 @@ function outlineOf({ path, kind, summary, segment, parameters }: Endpoint) {
       in: place,
       required,
       description,
-      default: ("default" in schema ? schema.default : undefined) ?? null,
+      default: defaultIn(schema),
     })),
   };
+}
+
+/** The default of a parameter; null if it has none. */
+function defaultIn(schema: object): string | number | null {
+  const given = "default" in schema ? schema.default : undefined;
+  return typeof given === "string" || typeof given === "number" ? given : null;
 }
 
 export const allEndpoints: readonly Endpoint[] = [overview, ...endpoints, openapi];

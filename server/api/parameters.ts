@@ -211,19 +211,17 @@ function listOf(
   );
 }
 
-export const states = v.optional(
-  listOf(
-    // The pattern of all states would stand twice in it.
-    "[A-Za-z]{2}",
-    10,
-    `of ${stateCodes.join(", ")}`,
-    "state codes, separated by commas, in upper or lower case.",
-    "DC,MD",
-    {
-      isValue: (code) => stateCodes.includes(code.toUpperCase()),
-      write: (code) => code.toUpperCase(),
-    },
-  ),
+export const states = listOf(
+  // The pattern of all states would stand twice in it.
+  "[A-Za-z]{2}",
+  10,
+  `of ${stateCodes.join(", ")}`,
+  "state codes, separated by commas, in upper or lower case.",
+  "DC,MD",
+  {
+    isValue: (code) => stateCodes.includes(code.toUpperCase()),
+    write: (code) => code.toUpperCase(),
+  },
 );
 
 const aPlace = "a ZIP code of five digits, or a city with its state, such as Boston, MA";
@@ -233,22 +231,20 @@ export const place = v.pipe(
   v.regex(/^([0-9]{5}|[^0-9]{2,100})$/, ({ input }) => withHint(aPlace, missingZeros(input, zipDigits))),
 );
 
-export const ccns = v.optional(
-  listOf(
-    "[0-9A-Za-z]{6}",
-    50,
-    "CCNs of six letters or digits",
-    "CCNs, separated by commas, in upper or lower case. `summary.unknown` lists those that aren't in the data.",
-    "990580,990581,990582",
-    {
-      key: (ccn) => ccn.toUpperCase(),
-      hint: (text) =>
-        text
-          .split(",")
-          .map((entry) => shortCcn(entry.trim()))
-          .find(Boolean),
-    },
-  ),
+export const ccns = listOf(
+  "[0-9A-Za-z]{6}",
+  50,
+  "CCNs of six letters or digits",
+  "CCNs, separated by commas, in upper or lower case. `summary.unknown` lists those that aren't in the data.",
+  "990580,990581,990582",
+  {
+    key: (ccn) => ccn.toUpperCase(),
+    hint: (text) =>
+      text
+        .split(",")
+        .map((entry) => shortCcn(entry.trim()))
+        .find(Boolean),
+  },
 );
 
 export const versionNames = v.optional(

@@ -24,7 +24,7 @@ export interface ProcedureAsked {
   absent: readonly Absent[];
 }
 
-const mostCandidates = 5;
+export const maxCandidates = 5;
 
 /**
  * Finds the procedure group that is asked for.
@@ -39,7 +39,7 @@ export function procedureAsked(versions: Versions, image: Image, asked: string):
   const written = groupWritten(image, asked);
   if (written !== undefined) return { procedure: written, ...named(written), isSearched: false, absent: [] };
   if (procedureCodePattern.test(asked)) throw noProcedure(versions, image, asked);
-  const matches = search(image, "procedure", asked, 0, mostCandidates);
+  const matches = search(image, "procedure", asked, 0, maxCandidates);
   if (matches.total === 0) throw noMatches(image, "procedure", asked, undefined, matches);
   const { place, absent } = matches;
   if (place) {

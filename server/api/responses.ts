@@ -1,24 +1,10 @@
 import * as v from "valibot";
-import { documentKinds, rowStatuses } from "../../engine/query.ts";
+import { documentKinds, rowStatuses, type SummaryField } from "../../engine/query.ts";
+import { component, count, described, dollars, object, rows, text, textOrNull, titled } from "./described.ts";
+import { facilityFilters } from "./facility-filters.ts";
 
 /** The schemas of the endpoints' responses. A schema with a title is a component of the OpenAPI document. */
 
-const described = <Schema extends v.GenericSchema>(description: string, schema: Schema) =>
-  v.pipe(schema, v.description(description));
-const object = <Entries extends v.ObjectEntries>(description: string, entries: Entries) =>
-  described(description, v.object(entries));
-const component = <Entries extends v.ObjectEntries>(title: string, description: string, entries: Entries) =>
-  v.pipe(v.object(entries), v.title(title), v.description(description));
-const rows = <Entries extends v.ObjectEntries>(description: string, title: string, entries: Entries) =>
-  described(description, v.array(v.pipe(v.object(entries), v.title(title))));
-const text = (description: string, example: string) =>
-  v.pipe(v.string(), v.description(description), v.examples([example]));
-/** Makes a schema a component. */
-const titled = <Schema extends v.GenericSchema>(title: string, schema: Schema) =>
-  v.pipe(schema, v.title(title));
-const dollars = (description: string) => v.pipe(v.number(), v.minValue(0), v.description(description));
-const count = (description: string) =>
-  v.pipe(v.number(), v.integer(), v.minValue(0), v.description(description));
 const dataYear = titled("DataYear", v.pipe(count("Year of the charges"), v.examples([2024])));
 const dataVersion = titled("DataVersion", text("Data version: year and revision", "2024.1"));
 const caveat = titled("Caveat", v.pipe(v.string(), v.description("What to know before using the numbers")));
@@ -103,7 +89,10 @@ const chargeSummary = component(
   "ChargeSummary",
   "Statistics of all facilities that match. They count each facility once. The weighted ones count each service, and are " +
     "null if no row has services",
-  { facilities: facilitiesThatMatch, ...statistics, ...weightedStatistics },
+  { facilities: facilitiesThatMatch, ...statistics, ...weightedStatistics } satisfies Record<
+    SummaryField,
+    v.GenericSchema
+  >,
 );
 
 export const pricesResponse = v.object({
@@ -271,8 +260,6 @@ const asInSummary = <Fields extends v.ObjectEntries>(fields: Fields) =>
   Object.fromEntries(
     Object.keys(fields).map((name) => [name, described("As in `ChargeSummary`", v.nullable(v.number()))]),
   ) as unknown as { [Name in keyof Fields]: v.NullableSchema<v.NumberSchema<undefined>, undefined> };
-const textOrNull = (description: string) => v.nullable(described(description, v.string()));
-const textsOrNull = (description: string) => v.nullable(described(description, v.array(v.string())));
 
 /** What words ask for and this data can't have. */
 const absent = rows("What the words ask for and this data can't have", "Absent", {
@@ -292,14 +279,7 @@ export const facilitiesResponse = v.object({
           v.object({ ...procedureFields, asked: textOrNull("As it was asked; null on later pages") }),
         ),
       ),
-      state: textsOrNull("State codes"),
-      city: textOrNull("The city's name as it was given"),
-      ccn: textsOrNull("The CCNs as they were given"),
-      near: textOrNull("ZIP code, or city with its state"),
-      within: v.nullable(count("Miles")),
-      min_charge: v.nullable(dollars("The lowest charge")),
-      max_charge: v.nullable(dollars("The highest charge")),
-      status: textOrNull("Status of the rows"),
+      ...facilityFilters.echoes,
       sort: described("What the list is sorted by", v.string()),
       order: described("Ascending or descending", v.string()),
       limit: count("Rows on a page"),

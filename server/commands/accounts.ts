@@ -2,7 +2,13 @@ import * as v from "valibot";
 import { shown } from "../../engine/query.ts";
 import { newWebhookSecret } from "../accounts/changes.ts";
 import { channelsOf } from "../accounts/quota-events.ts";
-import { addAccounts, checkFree, type MovedAccount, readAccounts } from "../accounts/transfer.ts";
+import {
+  addAccounts,
+  checkFree,
+  type MovedAccount,
+  maxAccountsPerChange,
+  readAccounts,
+} from "../accounts/transfer.ts";
 import type { CommandOutput } from "../part.ts";
 import { parts } from "../parts.ts";
 import { parsedArguments, readFileName, readOptions, wrongOption } from "../shared/arguments.ts";
@@ -112,9 +118,6 @@ function exportAll(args: string[], { store }: Context): CommandOutput {
   return { result: `${file}\n` };
 }
 
-/** Maximum accounts of one change. Servers that share accounts apply a change at one go. */
-const maxAccountsPerChange = 500;
-
 /** Splits the arguments of an import. */
 function importArguments(args: string[]): { file: string; after: number } {
   const expected = "a file of accounts export or state backup";
@@ -176,8 +179,7 @@ await runCommand("accounts", parts, {
   },
   import: {
     usage: "FILE [--after ID]",
-    about:
-      "Adds the accounts of a file that accounts export or state backup has written, with the same ids. If an id, a name or a key is taken, or a row is wrong, nothing is added. With DATABASE_URL, accounts are added 500 at a time. --after leaves out the accounts up to an id.",
+    about: `Adds the accounts of a file that accounts export or state backup has written, with the same ids. If an id, a name or a key is taken, or a row is wrong, nothing is added. With DATABASE_URL, accounts are added ${maxAccountsPerChange} at a time. --after leaves out the accounts up to an id.`,
     makesState: true,
     read: readFile,
     run: importAll,

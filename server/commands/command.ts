@@ -15,7 +15,7 @@ import { runProgram } from "./program.ts";
 /** Runs operators' commands on the state, and waits until a running server has applied the change. */
 
 /** Maximum wait for a running server to apply a change. The server looks for changes ten times a second. */
-const maxApplyMs = 3000;
+export const maxApplyMs = 3000;
 const askAppliedMs = 10;
 
 /** The option `--overlap`, a number of hours. */

@@ -13,7 +13,7 @@ import type { Health, State } from "./state.ts";
 
 const sampleYears = [2023, 2024];
 /** How long a start waits for files that change while they are loaded, and the pause before each further load. */
-const maxChangingMs = 5000;
+export const maxChangingMs = 5000;
 const changingPauseMs = 250;
 
 /** Checks that there is or will be a snapshot to serve. @throws DataError when there is none */

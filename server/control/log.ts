@@ -5,7 +5,7 @@ import pino, { type Logger } from "pino";
 /** Writes the log and other lines to stdout and stderr without blocking. */
 
 /** Maximum bytes buffered for a slow reader. Lines beyond it are dropped. */
-const maxWaitingBytes = 2 ** 20;
+export const maxWaitingBytes = 2 ** 20;
 /** Maximum wait at exit for a reader that has stopped reading. */
 const maxFlushMs = 500;
 const flushStepMs = 5;

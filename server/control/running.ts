@@ -6,8 +6,10 @@ import { logTo, Output } from "./log.ts";
 
 /** The control thread's log, metrics and timers, and the shutdown. */
 
-/** Maximum time from SIGTERM to the end of the process. */
-const maxStopMs = 9000;
+/** Maximum seconds from SIGTERM to the end of the process. */
+export const maxStopSeconds = 10;
+/** Maximum time of all shutdown steps. The rest is for what runs before and after them. */
+const maxStopMs = (maxStopSeconds - 1) * 1000;
 /** Maximum time for one shutdown step. Afterwards the next steps, such as saving counts, run anyway. */
 const maxCloseMs = 7000;
 

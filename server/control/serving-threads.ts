@@ -29,7 +29,7 @@ import { closers, end, log, unlessStopping } from "./running.ts";
 /** Requests leave little garbage, so a larger young generation would only cost memory in each thread. */
 const maxYoungGenerationSizeMb = 8;
 /** Maximum time for requests in flight when the server stops. */
-const maxDrainMs = 5000;
+export const maxDrainMs = 5000;
 
 interface Owner {
   /** Replies to a post. Null if no part has pages. */

@@ -4,9 +4,10 @@ import { logEvents } from "../accounts/quota-events.ts";
 import type { Accounts } from "../accounts/sync.ts";
 import type { Settings } from "../shared/settings.ts";
 import { isoTime } from "../shared/time.ts";
+import { narrowAccess } from "../store/private-files.ts";
 import { isNoRoom } from "../store/room.ts";
 import { databaseFile, restoring } from "../store/served.ts";
-import { narrowAccess, StateGuard } from "../store/state-files.ts";
+import { StateGuard } from "../store/state-guard.ts";
 import { onlyACopy, Store } from "../store/store.ts";
 import { closers, isStopping, log, repeat } from "./running.ts";
 
@@ -14,7 +15,7 @@ import { closers, isStopping, log, repeat } from "./running.ts";
 
 /** Interval between checks for changes by commands, which wait for the next check. */
 const refreshMs = 100;
-const saveMs = 1000;
+export const saveMs = 1000;
 /** A state older than this causes a warning at start. */
 const maxFreshMs = 3_600_000;
 /** Maximum wait for a command that is writing. The wait blocks the operator's listener. */

@@ -2,7 +2,7 @@ import { burstExceeded, type Ceilings, quotaExceeded } from "../accounts/limits.
 import { databaseAway } from "../accounts/permit-table.ts";
 import { ApiError, type ReachedCeiling } from "../api/errors.ts";
 import type { ThreadTraffic } from "../shared/traffic.ts";
-import type { Month } from "./clock.ts";
+import type { Month } from "./month.ts";
 import { errorReply, lastLines, type Reply } from "./reply.ts";
 
 /** Answers requests that a ceiling of the account refuses. */

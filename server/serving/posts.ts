@@ -7,8 +7,8 @@ import { type After, afterTimeout, hasTooManyChunks, orClose, skipBody, type Wai
 
 /** Receives posts. Limits the length, the chunks and the time of a body, and the number of posts under way. */
 
-const maxBodyBytes = 16 * 2 ** 10;
-const maxBodyMs = 10_000;
+export const maxBodyBytes = 16 * 2 ** 10;
+export const maxBodyMs = 10_000;
 /** Maximum concurrent posts of one client in this thread. A handler lets a client send as many in a row. */
 export const maxPostsPerClient = 32;
 /** Maximum concurrent posts of all clients in this thread. Each post may hold a buffer of `maxBodyBytes`. */

@@ -20,7 +20,7 @@ export interface Waits {
 
 const empty = new Uint8Array(0);
 /** Average bytes of a thread's answers without a body from one that closes its connection to the next. */
-const headBytesToClose = 64 * 2 ** 10;
+export const headBytesToClose = 64 * 2 ** 10;
 /** Maximum bytes that the library adds to a head, which are the protocol, the date and the length. */
 const headOverheadBytes = 128;
 

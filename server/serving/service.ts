@@ -8,7 +8,8 @@ import type { ThreadTraffic } from "../shared/traffic.ts";
 import { Answers } from "./answers.ts";
 import { Authenticator } from "./authenticator.ts";
 import { ceilingReply } from "./ceiling-errors.ts";
-import { Month, WallClock } from "./clock.ts";
+import { WallClock } from "./clock.ts";
+import { Month } from "./month.ts";
 import { errorReply, headerNames, type Reply, type RequestHead } from "./reply.ts";
 import { type UsageTables, usageOf } from "./usage.ts";
 

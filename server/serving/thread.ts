@@ -25,7 +25,7 @@ import { ThreadTraffic } from "../shared/traffic.ts";
 import { AccessLog } from "./access-log.ts";
 import { withCors } from "./cors.ts";
 import { type HttpServer, serveHttp } from "./listener.ts";
-import type { MakePages, PagesContext, ServingPages } from "./part.ts";
+import type { MakePages, PagesContext, ServingPages } from "./pages-part.ts";
 import { PermitQueue } from "./permit-queue.ts";
 import { Posts } from "./posts.ts";
 import type { Reply } from "./reply.ts";

@@ -6,7 +6,7 @@ import { eventTypeOf } from "../accounts/quota-events.ts";
 import type { Usage } from "../api/responses.ts";
 import { dayMs, dayName } from "../shared/months.ts";
 import { isoTime } from "../shared/time.ts";
-import type { Month } from "./clock.ts";
+import type { Month } from "./month.ts";
 
 /** Makes the answer of /usage. */
 

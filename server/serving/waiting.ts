@@ -4,7 +4,7 @@ import type { Taker } from "./reply.ts";
 /** Bounds the memory of answers whose clients read slowly. */
 
 /** Estimated bytes of a streamed answer: its chunk, and what its next chunks are made from. */
-const streamBytes = 64 * 2 ** 10;
+export const streamBytes = 64 * 2 ** 10;
 /** Bytes whose garbage is collected at once when no answer waits any more. An idle thread would keep it. */
 const minGarbageBytes = 8 * 2 ** 20;
 

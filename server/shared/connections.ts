@@ -4,11 +4,11 @@ import { DataError } from "../../engine/query.ts";
 /** Counts open connections, and the bytes that wait for slow clients, across threads. Refuses too many connections. */
 
 /** Maximum file descriptors for the state, snapshots, webhooks, the operator's listener and the log. */
-const reservedDescriptors = 256;
-const descriptorsPerThread = 16;
+export const reservedDescriptors = 256;
+export const descriptorsPerThread = 16;
 const defaultMaxDescriptors = 1024;
 /** Minimum file descriptors without those of the threads, for the modules, a load and a few clients. */
-const minDescriptors = 64;
+export const minDescriptors = 64;
 const [openWord, refusedWord, waitingWord, cutWord] = [0, 1, 2, 3];
 /** Maximum bytes of answers that wait for clients that read slowly, in all threads. */
 export const maxWaitingBytes = 64 * 2 ** 20;

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { type Connections, maxWaitingBytes } from "./connections.ts";
-import { bucketBounds, type Traffic, type TrafficSnapshot } from "./traffic.ts";
+import { bucketBounds, busyStride, maxTimedEach, type Traffic, type TrafficSnapshot } from "./traffic.ts";
 
 /** The metrics of `/metrics`, in Prometheus' text format. */
 
@@ -177,7 +177,7 @@ function durationsText({ answers }: TrafficSnapshot): string {
   const name = "hcqs_http_request_duration_seconds";
   const lines = [
     `# HELP ${name} Time from a request's arrival until its response is handed to the network. For a file: until its first piece is. For a POST: from the end of its body. ` +
-      "Each thread times the first 1,000 requests of a second, and then one in 16 at random, which counts 16 times",
+      `Each thread times the first ${maxTimedEach.toLocaleString("en-US")} requests of a second, and then one in ${busyStride} at random, which counts ${busyStride} times`,
     `# TYPE ${name} histogram`,
   ];
   for (const { route, status, buckets, seconds } of answers) {

@@ -49,9 +49,9 @@ const placeOfStatus = new Uint8Array(1000);
 for (const [i, status] of statuses.entries()) placeOfStatus[status] = i + 1;
 
 /** Up to this number of requests per second, a thread times all. It samples the rest, because timing costs more. */
-const maxTimedEach = 1000;
+export const maxTimedEach = 1000;
 /** On average, one of this many further requests is timed. The choice is random. */
-const busyStride = 16;
+export const busyStride = 16;
 const untimed = -1;
 
 export class ThreadTraffic {

@@ -13,9 +13,9 @@ import { type OpenFile, openFile, type Wanted } from "./folder.ts";
 
 const megabyte = 2 ** 20;
 /** Share of the machine's or container's memory for a load. The rest is for snapshots that are served. */
-const memoryShare = 0.5;
+export const memoryShare = 0.5;
 /** Maximum time of a load. A snapshot of ten million rows takes about a minute. */
-const maxLoadMs = 600_000;
+export const maxLoadMs = 600_000;
 /** Maximum wait for the end of a thread after a failed load. */
 const maxEndMs = 1000;
 const maxYoungGenerationSizeMb = 8;
@@ -28,8 +28,10 @@ export interface LoadLimits {
   maxMs: number;
 }
 
-function machineBytes(): number {
-  return Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
+/** The limits of a server's loads, by the memory of the machine or container. */
+export function defaultLimits(): LoadLimits {
+  const bytes = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
+  return { maxBytes: bytes * memoryShare, maxMs: maxLoadMs };
 }
 
 export class Loader {
@@ -37,7 +39,8 @@ export class Loader {
   readonly #maxMs: number;
   #thread: Worker | undefined;
 
-  constructor({ maxBytes = machineBytes() * memoryShare, maxMs = maxLoadMs }: Partial<LoadLimits> = {}) {
+  constructor(limits: Partial<LoadLimits> = {}) {
+    const { maxBytes, maxMs } = { ...defaultLimits(), ...limits };
     this.#maxBytes = maxBytes;
     this.#maxMs = maxMs;
   }

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { fileReasonOf } from "../../engine/query.ts";
+import { createComplete } from "./private-files.ts";
 import { isNoRoom, noRoomFor } from "./room.ts";
-import { createComplete } from "./state-files.ts";
 import { Store } from "./store.ts";
 
 /** Makes backups of the state database and exports of its accounts, even while a server runs. */

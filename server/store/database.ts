@@ -2,10 +2,10 @@ import { closeSync, existsSync, lstatSync, openSync, readSync, rmSync } from "no
 import Database from "better-sqlite3";
 import { DataError, reasonOf, systemCode } from "../../engine/query.ts";
 import { unusable } from "./connection.ts";
+import { createComplete, makeStateFolder } from "./private-files.ts";
 import { checkRoomForNew, isNoRoom, NoRoom, withReserve } from "./room.ts";
 import { schema, schemaVersion } from "./schema.ts";
 import { databaseFile, hasLog, restoring } from "./served.ts";
-import { createComplete, makeStateFolder } from "./state-files.ts";
 
 /** Opens the state database: creates a missing database if allowed, and refuses a damaged or foreign database. */
 

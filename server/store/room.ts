@@ -10,9 +10,9 @@ import { DataError, systemCode } from "../../engine/query.ts";
  */
 
 /** The reserve's size, and the least room for a server to be ready: the -shm file takes half, the rest is for counts. */
-const reserveBytes = 64 * 1024;
+export const reserveBytes = 64 * 1024;
 /** Room that a new state needs: for its database, its reserve, and the first counts. */
-const newStateBytes = 512 * 1024;
+export const newStateBytes = 512 * 1024;
 
 export const reserveFile = (folder: string) => join(folder, "server.reserve");
 

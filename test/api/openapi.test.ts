@@ -396,6 +396,29 @@ test("scripts of other sites can read exactly the documented headers that browse
   );
 });
 
+test("with CORS, every reply varies by its origin, and keeps by what else it varies", () => {
+  const request = (origin: string) => ({ getQuery: () => "", getHeader: () => origin, forEach: () => {} });
+  const lines = (head: string | Uint8Array) =>
+    Buffer.from(head)
+      .toString("latin1")
+      .split("\r\n")
+      .filter((line) => line.startsWith("Vary: "));
+  const heads = {
+    "200 OK": "Vary: Origin",
+    "200 OK\r\nVary: Accept-Encoding, Authorization\r\nETag: 1":
+      "Vary: Origin, Accept-Encoding, Authorization",
+  };
+  for (const [head, expected] of Object.entries(heads))
+    for (const given of [head, Buffer.from(head, "latin1")])
+      for (const origin of ["", "https://example.org", "https://elsewhere.example"]) {
+        const respond = withCors(
+          () => ({ status: 200, head: given, body: undefined }),
+          ["https://example.org"],
+        );
+        assert.deepEqual(lines(respond(request(origin), "/api/v1", "GET", false).head), [expected], origin);
+      }
+});
+
 test("every page of every list in every version matches the document", () => {
   const pages = new Map<string, number>();
   for (const base of ["", "/versions/2024", "/versions/2023", "/versions/2023.1", "/versions/2024.3"])

@@ -5,7 +5,6 @@ import * as v from "valibot";
 import {
   type DocumentKind,
   type Image,
-  partsOf,
   type Snapshot,
   search,
   stateCodes,
@@ -97,7 +96,7 @@ function procedureLists(lists: PricesBody[], state: string | null): List[] {
 }
 
 function searchLists(image: Image, { table }: Snapshot): List[] {
-  const { facilities, procedures } = partsOf(table);
+  const { facilities, procedures } = table;
   const { ccn, name, city, state } = facilities;
   const own: Record<DocumentKind, object[]> = {
     facility: ccn.map((ccn, i) => ({
@@ -128,7 +127,7 @@ interface Served {
 function served(snapshot: Snapshot): Served {
   const image = imageOf(snapshot);
   const lists = [null, ...stateCodes].flatMap((state) => {
-    const found = partsOf(snapshot.table).procedures.code.flatMap(
+    const found = snapshot.table.procedures.code.flatMap(
       (code) => naivePrices(snapshot, code, state, everything) ?? [],
     );
     return [...priceLists(found, state), ...procedureLists(found, state)];

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { isWellFormed } from "../../server/accounts/keys.ts";
+import { planNames } from "../../server/shared/plans.ts";
 import { Store } from "../../server/store/store.ts";
 import { fieldsOf, keyStates, run, shownKey, succeed } from "../support/commands.ts";
 import { runKeys, temporaryFolder } from "../support/server.ts";
@@ -46,6 +47,46 @@ test("keys create prints only the key on stdout and its report on stderr", async
       "made account large (plan enterprise, 1000 requests per second, 2000000000 per month) and key 3\n",
     ],
   );
+});
+
+test("no option is ignored: alone, each changes the account or key as asked, or is refused, whatever the plan", async () => {
+  const folder = temporaryFolder();
+  const given: Record<string, string> = {
+    plan: "developer",
+    burst: "7",
+    quota: "77",
+    webhook: "https://hooks.example.com/",
+    email: "ann@example.com",
+  };
+  const numbers = (plan: string) => (plan === "enterprise" ? "--burst 5 --quota 55" : "");
+  const account = async (name: string) => {
+    const [text] = await succeed(folder, "accounts list --json");
+    return JSON.parse(text).find((each: { account: string }) => each.account === name);
+  };
+  for (const plan of planNames)
+    for (const [option, value] of Object.entries(given)) {
+      const name = `${plan}-${option}`;
+      await succeed(folder, `keys create --account ${name} --plan ${plan} ${numbers(plan)}`.trim());
+      const before = await account(name);
+      const isSame = String(before[option]) === value;
+      // An existing account isn't changed by `create`.
+      const [created] = await run(folder, [`keys create --account ${name} --${option} ${value}`]);
+      assert.equal(created.code, isSame ? 0 : 1, `create ${name}: ${created.stderr}`);
+      assert.deepEqual(await account(name), { ...before, keys: isSame ? 2 : 1 });
+      const [updated] = await run(folder, [`keys update --account ${name} --${option} ${value}`]);
+      const after = await account(name);
+      const isAllowed = plan === "enterprise" || !["burst", "quota"].includes(option);
+      assert.equal(updated.code, isAllowed ? 0 : 1, `update ${name}: ${updated.stderr}`);
+      assert.equal(String(after[option]), isAllowed ? value : String(before[option]), name);
+    }
+  for (const [option, value] of [
+    ["label", "build"],
+    ["expires", "2037-01-01T00:00:00.000Z"],
+  ]) {
+    await succeed(folder, `keys create --account free-plan --${option} ${value}`);
+    const [text] = await succeed(folder, "keys list --json");
+    assert.equal(JSON.parse(text).at(-1)[option], value);
+  }
 });
 
 test("keys list shows every key by id, account, plan and last four characters", async () => {

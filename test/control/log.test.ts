@@ -4,7 +4,6 @@ import { once } from "node:events";
 import { closeSync, constants, openSync, readFileSync, readSync, writeSync } from "node:fs";
 import path from "node:path";
 import { type TestContext, test } from "node:test";
-import { maxWaitMs } from "../support/connection.ts";
 import { metricsText } from "../support/metrics-text.ts";
 import {
   call,
@@ -75,7 +74,7 @@ function run(t: TestContext, words: string[], stdout: Stdio, stderr: Stdio, env 
 }
 
 async function ended(child: ChildProcess): Promise<string> {
-  await until("the end", () => child.exitCode !== null || child.signalCode !== null, maxWaitMs);
+  await until("the end", () => child.exitCode !== null || child.signalCode !== null);
   return child.signalCode ?? String(child.exitCode);
 }
 
@@ -90,17 +89,13 @@ async function startServer(t: TestContext, stdout: Stdio, stderr: Stdio) {
   };
   const child = run(t, ["server/main.ts"], stdout, stderr, env);
   const ops = `http://127.0.0.1:${opsPort}`;
-  await until(
-    "the server to be ready",
-    async () => {
-      assert.deepEqual([child.exitCode, child.signalCode], [null, null]);
-      return (
-        (await fetch(`${ops}/readyz`, { signal: AbortSignal.timeout(1000) }).catch(() => undefined))
-          ?.status === 200
-      );
-    },
-    maxWaitMs,
-  );
+  await until("the server to be ready", async () => {
+    assert.deepEqual([child.exitCode, child.signalCode], [null, null]);
+    return (
+      (await fetch(`${ops}/readyz`, { signal: AbortSignal.timeout(1000) }).catch(() => undefined))?.status ===
+      200
+    );
+  });
   const api = `http://127.0.0.1:${port}`;
   return {
     stateDir,

@@ -3,7 +3,6 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { resolve } from "node:path";
 import { test } from "node:test";
-import { maxWaitMs } from "../support/connection.ts";
 import { currentOnly, datasetsFolder, temporaryFolder, until } from "../support/server.ts";
 
 /** Tests npm's scripts, which operators run. */
@@ -28,7 +27,11 @@ test("SIGTERM to npm start stops the server cleanly", async (t) => {
   });
   // "close" means that both npm and the server have closed their output, so they have ended.
   const ended = once(npm, "close");
-  await until("the ready line", () => /^ready http:/m.test(output), maxWaitMs);
+  await until(
+    "the ready line",
+    () => /^ready http:/m.test(output),
+    () => output + log,
+  );
   npm.kill("SIGTERM");
   await ended;
   assert.match(log, /"msg":"stopped"/);

@@ -6,7 +6,7 @@ import Database from "better-sqlite3";
 import { Accounts } from "../../server/accounts/sync.ts";
 import { closers, log } from "../../server/control/running.ts";
 import { Health, keepState, saveAtEnd } from "../../server/control/state.ts";
-import { StateGuard } from "../../server/store/state-files.ts";
+import { StateGuard } from "../../server/store/state-guard.ts";
 import { Store } from "../../server/store/store.ts";
 import { temporaryFolder } from "../support/server.ts";
 

@@ -4,7 +4,7 @@ import path from "node:path";
 import { test } from "node:test";
 import { type ImportOptions, importFile } from "../../datasets/cms/import.ts";
 import { suspectPart } from "../../datasets/cms/plausibility.ts";
-import { attachImage, buildImage, partsOf, plainWordsOf } from "../../engine/index.ts";
+import { attachImage, buildImage, plainWordsOf } from "../../engine/index.ts";
 import { csvPieces } from "../../engine/query.ts";
 import { addendum, codeLine, hcpcs } from "../support/addendum.ts";
 import { csv, fullCsv, more, optionsFor, otherRow, partWarning, row } from "../support/cms-files.ts";
@@ -117,7 +117,7 @@ test("suspicious names and addresses are imported as they are, with a warning", 
       return full(`01000${i}`, 9, 6, 20, 20).replace(",A,", `,"${name}",`);
     });
     const { path: written, warnings } = await importFile(optionsFor(fullCsv(...rows)), []);
-    return { warnings, names: partsOf((await snapshotAt(written)).table).facilities.name };
+    return { warnings, names: (await snapshotAt(written)).table.facilities.name };
   };
   const windows1252 = new TextDecoder("windows-1252");
   const twice = (text: string) => windows1252.decode(Buffer.from(text));

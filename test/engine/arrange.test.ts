@@ -5,7 +5,6 @@ import {
   byField,
   facilityFields,
   measureFields,
-  partsOf,
   procedureFields,
   sealSnapshot,
 } from "../../engine/index.ts";
@@ -17,7 +16,7 @@ test("rows in any order give the same table, and facilities and procedures witho
     const snapshot = randomSnapshot(seed);
     const random = seededRandom(seed);
     const positions = (values: ArrayLike<unknown>) => random.shuffled(Array.from(values, (_, i) => i));
-    const { facilities, procedures, rows } = partsOf(snapshot.table);
+    const { facilities, procedures, rows } = snapshot.table;
     const [f, p, r] = [positions(facilities.ccn), positions(procedures.code), positions(rows.charge)];
     const { table, order } = arrangeTable({
       facilities: byField(facilityFields, (field) => [...f.map((i) => facilities[field][i]), "unused"]),

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { byField, changesBetween, measureFields, partsOf, type Snapshot } from "../../engine/index.ts";
+import { byField, changesBetween, measureFields, type Snapshot } from "../../engine/index.ts";
 import {
   arranged,
   changed,
@@ -28,7 +28,7 @@ function naive(before: Snapshot, after: Snapshot) {
 
 /** The first row always stays. */
 function thinned({ table, provenance }: Snapshot, random: Random): Snapshot {
-  const { rows, ...texts } = partsOf(table);
+  const { rows, ...texts } = table;
   const isKept = rows.facility.map((_, row) => (row === 0 || random.int(4) > 0 ? 1 : 0));
   const kept = byField(["facility", "procedure", ...measureFields] as const, (field) =>
     rows[field].filter((_, row) => isKept[row] === 1),

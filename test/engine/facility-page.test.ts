@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { chargeFrom, chargeUpTo } from "../../engine/answers/facility-conditions.ts";
 import { facilitySorts } from "../../engine/answers/facility-list.ts";
 import {
   attachImage,
@@ -24,8 +25,9 @@ for (const seed of [1, 2, 3, 4])
         for (const sort of facilitySorts)
           for (const isDescending of [false, true]) {
             if (sort === "distance") continue;
-            const pageOf = (minCharge: number | undefined, offset: number, count: number) => {
-              const filter = { procedure, status: "priced" as const, states, minCharge };
+            const pageOf = (least: number | undefined, offset: number, count: number) => {
+              const conditions = least === undefined ? [] : [chargeFrom(least)];
+              const filter = { procedure, status: "priced" as const, states, conditions };
               return facilityPage(image, filter, sort, isDescending, offset, count);
             };
             // A lowest charge of 0 leaves out nothing, but the list isn't prepared.
@@ -43,17 +45,22 @@ for (const seed of [1, 2, 3, 4])
     assert.ok(compared > 100, `${compared} rows compared`);
   });
 
-/** A value of each condition, which leaves out rows of a procedure. The type asks for a value of a new condition. */
-const conditions: Required<Omit<FacilityFilter, "procedure" | "status">> = {
-  minCharge: 2 ** 30,
-  maxCharge: 0,
+/** A value of each field, which leaves out all rows of a procedure. The type asks for a value of a new field. */
+const fields: Required<Omit<FacilityFilter, "procedure" | "status">> = {
   states: ["GU", "PR"],
-  city: "Nowhere",
-  ccns: ["QQQQQQ"],
   near: { latitude: 0, longitude: 0, miles: 1 },
+  conditions: [chargeFrom(2 ** 30)],
+};
+const lists = {
+  "several conditions on prices": [chargeFrom(0), chargeUpTo(0), chargeFrom(0)],
+  "several conditions on facilities": [{ facility: () => true }, { facility: () => false }],
+  "a condition of each kind": [chargeFrom(0), { facility: () => false }],
 };
 
-for (const [name, value] of Object.entries(conditions))
+for (const [name, value] of [
+  ...Object.entries(fields).map(([field, value]) => [field, { [field]: value }] as const),
+  ...Object.entries(lists).map(([list, conditions]) => [list, { conditions }] as const),
+])
   test(`a page and its summary leave out the rows that don't meet ${name}`, () => {
     const image = attachImage(buildImage(randomSnapshot(1, { facilities: 60, procedures: 6, states: 2 })));
     const rows = (filter: FacilityFilter) => {
@@ -63,6 +70,6 @@ for (const [name, value] of Object.entries(conditions))
     };
     for (const status of ["priced", "all"] as const) {
       assert.ok(rows({ procedure: 0, status }).every((count) => count > 0));
-      assert.deepEqual(rows({ procedure: 0, status, [name]: value }), [0, 0, 0]);
+      assert.deepEqual(rows({ procedure: 0, status, ...value }), [0, 0, 0]);
     }
   });

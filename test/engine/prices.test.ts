@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { findGroup, maxCents, maxCount, partsOf } from "../../engine/index.ts";
+import { findGroup, maxCents, maxCount } from "../../engine/index.ts";
 import { answer, everyRow, textOfBody } from "../support/compared-prices.ts";
 import { imageOf, randomSnapshot, type ShortRow, snapshotOf } from "../support/fixtures.ts";
 import type { PricesBody } from "../support/oracle.ts";
@@ -26,7 +26,7 @@ test("a limit of any size shortens the price list and changes nothing else", () 
     const snapshot = randomSnapshot(seed);
     const image = imageOf(snapshot);
     const random = seededRandom(seed);
-    for (const code of partsOf(snapshot.table).procedures.code) {
+    for (const code of snapshot.table.procedures.code) {
       const size = naivePrices(snapshot, code, null, everyRow)?.data.length ?? 0;
       for (const limit of [1, 2, 25, 50, size - 1, size, size + 1, 1 + random.int(50)]) {
         if (limit < 1) continue;
@@ -41,7 +41,7 @@ test("numbers are written without exponent, sign or a third decimal", () => {
   for (let seed = 201; seed <= 230; seed++) {
     const snapshot = randomSnapshot(seed);
     const image = imageOf(snapshot);
-    for (const code of partsOf(snapshot.table).procedures.code) {
+    for (const code of snapshot.table.procedures.code) {
       const group = findGroup(image, code, null);
       if (group === -1) continue;
       for (const number of numbersIn(textOfBody(image, group, everyRow)))

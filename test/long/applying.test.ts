@@ -6,7 +6,7 @@ import path from "node:path";
 import { after, test } from "node:test";
 import { Accounts } from "../../server/accounts/sync.ts";
 import { plans } from "../../server/shared/plans.ts";
-import { lockFolder } from "../../server/store/state-files.ts";
+import { lockFolder } from "../../server/store/lock.ts";
 import { Store } from "../../server/store/store.ts";
 import { run, succeed } from "../support/commands.ts";
 import {

@@ -17,7 +17,6 @@ import {
   maxCents,
   maxDataYear,
   minDataYear,
-  partsOf,
   zipPattern,
 } from "../../engine/index.ts";
 import { Store } from "../../server/store/store.ts";
@@ -31,7 +30,7 @@ type Sample = ReturnType<typeof makeSample>;
 
 function makeSample(options: Partial<SampleOptions> = {}) {
   const snapshot = syntheticSnapshot({ ...defaults, ...options });
-  return { ...snapshot, ...partsOf(snapshot.table) };
+  return { ...snapshot, ...snapshot.table };
 }
 
 const samples = new Map<string, Sample>();

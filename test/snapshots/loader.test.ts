@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { unlinkSync, writeFileSync } from "node:fs";
+import { totalmem } from "node:os";
 import path from "node:path";
 import { test } from "node:test";
 import type { Worker } from "node:worker_threads";
 import { attachImage, encodeSnapshot } from "../../engine/index.ts";
 import type { Wanted } from "../../server/snapshots/folder.ts";
-import { Loader, type LoadLimits } from "../../server/snapshots/loader.ts";
+import { defaultLimits, Loader, type LoadLimits } from "../../server/snapshots/loader.ts";
 import { type ShortRow, snapshotOf } from "../support/fixtures.ts";
 import { seededRandom } from "../support/random.ts";
 import { temporaryFolder } from "../support/server.ts";
@@ -34,6 +35,11 @@ function wordy(facilities: number): Uint8Array {
   });
   return encodeSnapshot(snapshotOf(rows));
 }
+
+test("a load gets half of the memory that the machine or the container has", () => {
+  const machine = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
+  assert.equal(defaultLimits().maxBytes, machine / 2);
+});
 
 /** Counts the loader threads during `work`: the maximum at the same time, and all. */
 async function threadsOf(work: () => Promise<unknown>): Promise<{ most: number; all: number }> {

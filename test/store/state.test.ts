@@ -17,10 +17,11 @@ import path from "node:path";
 import { after, test } from "node:test";
 import Database from "better-sqlite3";
 import { backUp } from "../../server/store/backup.ts";
+import { narrowAccess } from "../../server/store/private-files.ts";
 import { registryOf } from "../../server/store/registry.ts";
 import { keepReserve, withReserve } from "../../server/store/room.ts";
 import { checkServed } from "../../server/store/served.ts";
-import { narrowAccess, StateGuard } from "../../server/store/state-files.ts";
+import { StateGuard } from "../../server/store/state-guard.ts";
 import { Store } from "../../server/store/store.ts";
 import { keepingStripped, temporaryFolder } from "../support/server.ts";
 import { account, foreignLog, modeOf, modesIn, namesIn, otherFiles } from "../support/state.ts";
@@ -76,6 +77,24 @@ test("a store, a lock and a guard make files that only their owner can read", ()
   } finally {
     process.umask(before);
   }
+});
+
+test("a start takes every right of group and others away from the state's folder and from each of its files", () => {
+  const folder = path.join(temporaryFolder(), "state");
+  const guard = new StateGuard(folder);
+  const store = Store.open(folder);
+  guard.watch();
+  const paths = [folder, ...readdirSync(folder).map((name) => path.join(folder, name))];
+  for (const each of paths)
+    for (const right of [0o040, 0o020, 0o010, 0o004, 0o002, 0o001]) {
+      const owner = statSync(each).mode & 0o777;
+      chmodSync(each, owner | right);
+      assert.deepEqual(narrowAccess(folder), [each], `${each} with ${right.toString(8)}`);
+      assert.equal(statSync(each).mode & 0o777, owner);
+    }
+  assert.ok(paths.length > 4, paths.join());
+  store.close();
+  guard.close();
 });
 
 test("a shared folder such as /tmp keeps its access, and the state files in it become private", () => {

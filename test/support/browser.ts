@@ -1,13 +1,18 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import * as runner from "node:test";
+import { stripVTControlCharacters } from "node:util";
 import {
   type Browser,
   type BrowserContext,
   type BrowserContextOptions,
   chromium,
+  errors,
   type Page,
 } from "playwright-core";
+import { maxWaitMs, until } from "./connection.ts";
+import { preloaded } from "./stopping.ts";
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -22,6 +27,75 @@ export const sizes = {
 };
 
 const program = { executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] };
+
+/** How often a long trial runs each test that clicks, with a browser whose CPU is slowed; 0 outside of a long trial. */
+const clickRounds = Number(process.env.CLICK_ROUNDS || 0);
+/** As slow as an old phone beside the machines on which tests run. */
+const slowdown = 4;
+
+const openPages = new Set<Page>();
+
+type Run = (t: runner.TestContext) => Promise<void> | void;
+
+/** Declares a test that looks at pages. A long trial leaves it out. */
+export function test(name: string, run: Run): void {
+  if (clickRounds === 0) declare(name, run);
+}
+
+/** Declares a test that clicks or types, or in which a click would miss what moves. */
+export function testOfClicks(name: string, run: Run): void {
+  if (clickRounds === 0) declare(name, run);
+  for (let round = 1; round <= clickRounds; round++) declare(`${name}, ${round} of ${clickRounds}`, run);
+}
+
+/** If a test waits in vain, its error begins with what it waited for and with what was there. */
+function declare(name: string, run: Run): void {
+  runner.test(name, async (t) => {
+    try {
+      await run(t);
+    } catch (error) {
+      throw error instanceof errors.TimeoutError ? await explained(error) : error;
+    }
+  });
+}
+
+async function explained(error: Error): Promise<Error> {
+  const [message, stack] = [error.message, error.stack ?? ""].map(stripVTControlCharacters);
+  const [, awaited] = /^ +- (waiting for .*)$/m.exec(message) ?? [message, message.split("\n", 1)[0]];
+  const there = await Promise.all(Array.from(openPages, seenOn));
+  const told = new Error(`${awaited}; there was ${there.join(" and ")}\n${message}`);
+  told.stack = `${told.message}\n${stack.slice(stack.indexOf("\n    at ") + 1)}`;
+  return told;
+}
+
+const maxSeenLetters = 300;
+
+/** Says what a page shows, in one line. */
+async function seenOn(page: Page): Promise<string> {
+  const text = await page.evaluate<string>("document.body.innerText").catch(String);
+  return `${page.url()} with “${text.replaceAll(/\s+/g, " ").slice(0, maxSeenLetters)}”`;
+}
+
+/**
+ * Settings of a server that writes the numbers into each page, or into none. Without them it depends on how busy the
+ * server is.
+ */
+export function writing(isAlways: boolean): Record<string, string> {
+  const url = new URL("../../server/shared/work-budget.ts", import.meta.url);
+  return preloaded(`import { WorkBudget } from "${url}"; WorkBudget.prototype.hasLeft = () => ${isAlways};`);
+}
+
+/** Waits until a page's address has what is expected. Later the page itself may add to the address. */
+export const addressed = (page: Page, expected: RegExp | ((address: URL) => boolean)): Promise<unknown> =>
+  until(
+    `an address with ${expected}`,
+    () => (expected instanceof RegExp ? expected.test(page.url()) : expected(new URL(page.url()))),
+    () => page.url(),
+  );
+
+/** Waits until a page has drawn what depends on sizes. It measures them in one frame, and draws in the same or the next. */
+export const nextFrame = (page: Page): Promise<unknown> =>
+  page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
 
 export const launch = (): Promise<Browser> => chromium.launch(program);
 
@@ -48,6 +122,13 @@ export async function openPage(
   const { mayFail = () => false, ...contextOptions } = options;
   const context = await browser.newContext({ viewport: wide, baseURL: origin, ...contextOptions });
   const page = await context.newPage();
+  page.setDefaultTimeout(maxWaitMs);
+  openPages.add(page);
+  page.once("close", () => openPages.delete(page));
+  if (clickRounds > 0) {
+    const session = await context.newCDPSession(page);
+    await session.send("Emulation.setCPUThrottlingRate", { rate: slowdown });
+  }
   const faults: { text: string; url?: string }[] = [];
   const asked: string[] = [];
   const provoked = new Set<string>();

@@ -1,13 +1,6 @@
 import assert from "node:assert/strict";
 import * as v from "valibot";
-import {
-  encodePrices,
-  findGroup,
-  type Image,
-  partsOf,
-  type Snapshot,
-  stateCodes,
-} from "../../engine/index.ts";
+import { encodePrices, findGroup, type Image, type Snapshot, stateCodes } from "../../engine/index.ts";
 import { pricesResponse } from "../../server/api/responses.ts";
 import { imageOf } from "./fixtures.ts";
 import { groupKey, naivePrices, type PricesBody } from "./oracle.ts";
@@ -41,7 +34,7 @@ export function comparePrices(snapshot: Snapshot, subject: string) {
   let asked = 0;
   let lists = 0;
   let rows = 0;
-  for (const code of partsOf(snapshot.table).procedures.code) {
+  for (const code of snapshot.table.procedures.code) {
     for (const state of scopes) {
       const body = answer(image, code, state);
       const expected = naivePrices(snapshot, code, state, everyRow);

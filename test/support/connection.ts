@@ -3,26 +3,46 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
+import { inspect, isDeepStrictEqual } from "node:util";
 import * as v from "valibot";
 
+/** The longest wait of a test, in milliseconds. It says nothing about what is right: a busy machine is slow. */
 export const maxWaitMs = 120_000;
-const maxUntilMs = 60_000;
 const pollMs = 10;
 
-/** Calls a function until the result isn't undefined, null or false. */
+/**
+ * Calls a function until the result isn't undefined, null or false.
+ * @param there what an error says was there instead
+ */
 export async function until<Result>(
   what: string,
   condition: () => Result | Promise<Result>,
-  maxMs = maxUntilMs,
+  there: () => unknown = () => "",
 ): Promise<NonNullable<Exclude<Result, false>>> {
-  const deadline = Date.now() + maxMs;
+  const deadline = Date.now() + maxWaitMs;
   for (;;) {
     const result = await condition();
     if (result !== undefined && result !== null && result !== false)
       return result as NonNullable<Exclude<Result, false>>;
-    if (Date.now() > deadline) throw new Error(`waited ${maxMs} ms in vain for ${what}`);
+    if (Date.now() > deadline) throw new Error(`waited ${maxWaitMs} ms in vain for ${what}${told(there())}`);
     await delay(pollMs);
   }
+}
+
+const told = (there: unknown) => (there === "" ? "" : `; there was ${inspect(there, { depth: 5 })}`);
+
+/** Reads a value until it is deeply equal to the expected one. */
+export async function becomes<Value>(
+  what: string,
+  read: () => Value | Promise<Value>,
+  expected: NoInfer<Value>,
+): Promise<void> {
+  let value: Value | undefined;
+  const isThere = async () => {
+    value = await read();
+    return isDeepStrictEqual(value, expected);
+  };
+  await until(`${what} to be ${inspect(expected, { depth: 5 })}`, isThere, () => value);
 }
 
 export async function listening(server: Server, host = "127.0.0.1"): Promise<number> {

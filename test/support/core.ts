@@ -5,10 +5,10 @@ import "../../server/control/signals.ts";
 const [{ run }, { consolePart }, { notificationsPart }, { portalPart }, { postgresPart }] = await Promise.all(
   [
     import("../../server/control/thread.ts"),
-    import("../../server/parts/console/part.ts"),
-    import("../../server/parts/notifications/part.ts"),
-    import("../../server/parts/portal/part.ts"),
-    import("../../server/parts/postgres/part.ts"),
+    import("../../server/parts/console/console-part.ts"),
+    import("../../server/parts/notifications/notifications-part.ts"),
+    import("../../server/parts/portal/portal-part.ts"),
+    import("../../server/parts/postgres/postgres-part.ts"),
   ],
 );
 const parts = {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { blank, partsOf, type Snapshot, stateCodes, versionName } from "../../engine/index.ts";
+import { blank, type Snapshot, stateCodes, versionName } from "../../engine/index.ts";
 import { ask, assertRefused, imageOf, versionsOf } from "./endpoint-oracle.ts";
 import { bigints, halfUp, hundredths, median, naivePrices, percentile, pricedRows } from "./oracle.ts";
 
@@ -50,7 +50,7 @@ function stateRow(snapshot: Snapshot, code: string, state: string) {
 function depthOf(snapshot: Snapshot, code: string, state: string | null) {
   const list = naivePrices(snapshot, code, state, 0);
   if (list === undefined) return undefined;
-  const parts = partsOf(snapshot.table);
+  const parts = snapshot.table;
   const { facilities, procedures, rows } = parts;
   const found = pricedRows(parts, code, state);
   const allowed = bigints(found.map((row) => rows.allowed[row]));
@@ -85,7 +85,7 @@ function depthOf(snapshot: Snapshot, code: string, state: string | null) {
 export function compareDistributions(snapshot: Snapshot): number {
   const versions = versionsOf(imageOf(snapshot));
   let compared = 0;
-  for (const code of partsOf(snapshot.table).procedures.code)
+  for (const code of snapshot.table.procedures.code)
     for (const state of [null, ...stateCodes]) {
       const expected = depthOf(snapshot, code, state);
       for (const bins of [1, 2, 30, 100]) {
@@ -103,7 +103,7 @@ export function compareDistributions(snapshot: Snapshot): number {
 }
 
 function amountsOf(snapshot: Snapshot, code: string, state: string | null) {
-  const parts = partsOf(snapshot.table);
+  const parts = snapshot.table;
   return new Map(
     pricedRows(parts, code, state).map((row) => [
       parts.facilities.ccn[parts.rows.facility[row]],
@@ -152,7 +152,7 @@ function comparison(now: Amounts, before: Amounts | undefined) {
 export function compareTrends(years: Snapshot[]): number {
   const versions = versionsOf(...years.map(imageOf).reverse());
   let compared = 0;
-  for (const code of new Set(years.flatMap(({ table }) => partsOf(table).procedures.code)))
+  for (const code of new Set(years.flatMap(({ table }) => table.procedures.code)))
     for (const state of [null, ...stateCodes]) {
       const target = `/healthcare/trends?procedure=${code}${state === null ? "" : `&state=${state}`}`;
       const listed = years.flatMap((snapshot) => {

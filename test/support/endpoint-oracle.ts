@@ -6,7 +6,6 @@ import {
   buildImage,
   type Image,
   type Places,
-  partsOf,
   type Snapshot,
   stateCodes,
   versionName,
@@ -86,7 +85,7 @@ export const orNull = (count: number) => (count === blank ? null : count);
 export const dollarsOrNull = (cents: number) => (cents === blank ? null : cents / 100);
 
 function compareFacilities(versions: Versions, snapshot: Snapshot): number {
-  const parts = partsOf(snapshot.table);
+  const parts = snapshot.table;
   const { facilities, procedures, rows } = parts;
   const groups = new Map<string, bigint[]>();
   const chargesOf = (code: string, state: string | null) => {
@@ -157,10 +156,10 @@ export const procedureRows = (lists: PricesBody[], sort: string, minFacilities: 
 
 function compareProcedures(versions: Versions, snapshot: Snapshot): number {
   let compared = 0;
-  const present = new Set(partsOf(snapshot.table).facilities.state);
+  const present = new Set(snapshot.table.facilities.state);
   const absent = stateCodes.find((state) => !present.has(state)) ?? null;
   for (const state of new Set([null, ...present, absent])) {
-    const lists = partsOf(snapshot.table).procedures.code.flatMap(
+    const lists = snapshot.table.procedures.code.flatMap(
       (code) => naivePrices(snapshot, code, state, 0) ?? [],
     );
     const most = Math.max(0, ...lists.map(({ summary }) => summary.facilities));
@@ -188,7 +187,7 @@ function compareProcedures(versions: Versions, snapshot: Snapshot): number {
 
 function compareCatalog(versions: Versions, snapshot: Snapshot): void {
   const { provenance, sha256, contentSha256 } = snapshot;
-  const { facilities, procedures, rows } = partsOf(snapshot.table);
+  const { facilities, procedures, rows } = snapshot.table;
   const all = [...rows.facility.keys()];
   const priced = all.filter((row) => isPriced(rows, row));
   const suppressed = all.filter((row) => rows.charge[row] === blank && rows.allowed[row] === blank).length;

@@ -1,9 +1,9 @@
-import { blank, partsOf, type Snapshot } from "../../engine/index.ts";
+import { blank, type Snapshot } from "../../engine/index.ts";
 
 export type ExportedRow = Record<string, string | number | null>;
 
 export function expectedRows({ provenance, table }: Snapshot): ExportedRow[] {
-  const { facilities, procedures, rows } = partsOf(table);
+  const { facilities, procedures, rows } = table;
   const dollars = (cents: number) => (cents === blank ? null : cents / 100);
   const count = (value: number) => (value === blank ? null : value);
   return Array.from(rows.facility, (f, i): ExportedRow => {

@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import * as v from "valibot";
-import { blank, type Places, partsOf, type Snapshot, stateCodes, versionName } from "../../engine/index.ts";
+import {
+  blank,
+  type Places,
+  type Snapshot,
+  stateCodes,
+  type TableParts,
+  versionName,
+} from "../../engine/index.ts";
 import type { Versions } from "../../server/api/endpoint.ts";
 import {
   ask,
@@ -49,7 +56,7 @@ const list = (text: string | undefined) => (text === undefined ? null : [...new 
 const number = (text: string | undefined) => (text === undefined ? null : Number(text));
 
 function naiveFacilities(snapshot: Snapshot, places: Places, asked: Asked) {
-  const parts = partsOf(snapshot.table);
+  const parts = snapshot.table;
   const { facilities, procedures, rows } = parts;
   const { procedure, city, near, sort = "name", order = "asc", limit = "25" } = asked;
   const states = list(asked.state?.toUpperCase());
@@ -166,7 +173,7 @@ function naiveFacilities(snapshot: Snapshot, places: Places, asked: Asked) {
   };
 }
 
-function naiveSummary(parts: ReturnType<typeof partsOf>, priced: number[], facilities: number) {
+function naiveSummary(parts: TableParts, priced: number[], facilities: number) {
   const { charge } = parts.rows;
   const some = [...priced].sort((a, b) => charge[a] - charge[b]);
   if (some.length > 0) return { ...summaryOf(parts, some), facilities };
@@ -178,7 +185,7 @@ function naiveSummary(parts: ReturnType<typeof partsOf>, priced: number[], facil
 
 /** Few locations are drawn, so that distances tie. */
 export function randomPlaces(snapshot: Snapshot, random: Random): Places {
-  const known = partsOf(snapshot.table).facilities.zip.filter((zip) => zip !== "" && random.int(5) > 0);
+  const known = snapshot.table.facilities.zip.filter((zip) => zip !== "" && random.int(5) > 0);
   const others = Array.from({ length: 5 }, () => String(random.int(100_000)));
   const zip = Int32Array.from(new Set([...known, ...others].map(Number))).sort();
   const spots = Array.from({ length: 1 + random.int(6) }, () => [
@@ -201,7 +208,7 @@ export function randomPlaces(snapshot: Snapshot, random: Random): Places {
 
 /** Draws parameters of a request for a list of facilities. A test checks that each parameter is drawn. */
 export function randomQuery(snapshot: Snapshot, places: Places, random: Random): Asked {
-  const { facilities, procedures, rows } = partsOf(snapshot.table);
+  const { facilities, procedures, rows } = snapshot.table;
   const asked: Asked = {};
   const sorts = ["name"];
   const maybe = (of: number, name: string, value: () => string) => {
@@ -318,7 +325,7 @@ export function compareLists(snapshot: Snapshot, places: Places, queries: number
 /** @param years oldest first @returns the number of rows */
 export function compareFacilityTrends(years: Snapshot[]): number {
   const versions = versionsOf(...years.map(imageOf).toReversed());
-  const all = years.map(({ table }) => partsOf(table));
+  const all = years.map(({ table }) => table);
   let compared = 0;
   for (const ccn of new Set(all.flatMap(({ facilities }) => facilities.ccn)))
     for (const code of new Set(all.flatMap(({ procedures }) => procedures.code))) {

@@ -1,6 +1,7 @@
 import type { DataType } from "apache-arrow";
 import {
   arrangeTable,
+  arrowTableOf,
   attachImage,
   blank,
   buildImage,
@@ -8,11 +9,9 @@ import {
   decodeSnapshot,
   type Image,
   type MeasureField,
-  makeTable,
   maxCents,
   maxCount,
   type Provenance,
-  partsOf,
   type Snapshot,
   sealSnapshot,
   snapshotColumns,
@@ -193,7 +192,7 @@ export function arranged(provenance: Provenance, parts: TableParts): Snapshot {
 }
 
 export function contentOf({ table, ...rest }: Snapshot) {
-  return { ...rest, ...partsOf(table) };
+  return { ...rest, ...table };
 }
 
 export function changed(
@@ -202,7 +201,8 @@ export function changed(
 ): Snapshot {
   const content = structuredClone(contentOf(snapshot));
   change(content);
-  return sealSnapshot(makeTable(content), content.provenance, content.codes);
+  const { facilities, procedures, rows, provenance, codes } = content;
+  return sealSnapshot({ facilities, procedures, rows }, provenance, codes);
 }
 
 export function asVersion(
@@ -268,7 +268,7 @@ export function snapshotAs(version: string, rows: ShortRow[], others: Partial<Pr
 
 /** Rows come and go, and charges change or stay. The first row always stays. */
 export function yearsOf(snapshot: Snapshot, seed: number): Snapshot[] {
-  const { facilities, procedures, rows } = partsOf(snapshot.table);
+  const { facilities, procedures, rows } = snapshot.table;
   const random = seededRandom(seed);
   return [2021, 2022, 2023, 2024].map((dataYear) => {
     const [share, open] = [random.pick([0.2, 0.7, 1]), random.pick([0.5, 0.9, 1])];
@@ -299,7 +299,8 @@ export interface Column {
   values: (string | number | bigint | null)[];
 }
 
-export function columnsOf({ table }: Snapshot): Column[] {
+export function columnsOf(snapshot: Snapshot): Column[] {
+  const table = arrowTableOf(snapshot.table);
   return snapshotColumns.map(({ name, part }) => ({
     name,
     type: part === "rows" ? new arrow.Int32() : new arrow.Dictionary(new arrow.Utf8(), new arrow.Int32()),
@@ -308,7 +309,9 @@ export function columnsOf({ table }: Snapshot): Column[] {
 }
 
 export function rowsOf({ table }: Snapshot): Record<string, string | number | null>[] {
-  return table.toArray().map((row) => row.toJSON());
+  return arrowTableOf(table)
+    .toArray()
+    .map((row) => row.toJSON());
 }
 
 export const damages: Record<string, (file: Uint8Array, random: Random) => Uint8Array> = {

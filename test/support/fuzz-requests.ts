@@ -1,3 +1,5 @@
+import assert from "node:assert/strict";
+import { allEndpoints } from "../../server/api/openapi.ts";
 import type { Random } from "./random.ts";
 import { pricedRows, suppressedProcedure, versions } from "./server.ts";
 
@@ -59,9 +61,6 @@ const words = "hospital hospitl city in al alabama level 2 000003 5072 st é".sp
 const parameters: Record<string, (random: Random) => string> = {
   procedure: (random) => random.pick(procedures),
   state: (random) => random.pick(states),
-  limit: number,
-  min_facilities: number,
-  bins: number,
   sort: (random) =>
     random.pick(["code", "name", "spread", "facilities", "median_charge", "charge", "distance", "CODE", ""]),
   order: (random) => random.pick(["asc", "desc", "up", ""]),
@@ -69,9 +68,6 @@ const parameters: Record<string, (random: Random) => string> = {
   city: phrase,
   ccn: (random) => random.pick(["000001", "000001,000042,999999", "000001,", "x", ""]),
   near: (random) => random.pick(["60601", "10001", "00000", "6060", ""]),
-  within: number,
-  min_charge: number,
-  max_charge: number,
   versions: (random) => random.pick([...versions, versions.join(","), "2024", "1999.1", "x", ""]),
   type: (random) => random.pick(["facility", "procedure", "city", ""]),
   q: (random) => (random.int(4) > 0 ? phrase(random) : oddText(random).repeat(random.int(40))),
@@ -85,12 +81,17 @@ function phrase(random: Random): string {
   return Array.from({ length: 1 + random.int(3) }, () => random.pick(words)).join("+");
 }
 
-function some(random: Random, names: string[]): string {
+/** The query parameters of each operation, by its name. */
+const namesOf = new Map(allEndpoints.map(({ name, parameters }) => [name, Object.keys(parameters.entries)]));
+
+/** Draws some parameters of an operation, and sometimes others. A parameter without draws of its own is a number. */
+function some(random: Random, operation: string): string {
+  const names = namesOf.get(operation) ?? assert.fail(operation);
   return Array.from({ length: random.int(3) }, () => {
     const kind = random.int(12);
     if (kind === 0) return `&${oddText(random)}=${oddText(random)}`;
     const name = random.pick(kind === 1 ? Object.keys(parameters) : names);
-    return `&${name}=${parameters[name](random)}`;
+    return `&${name}=${(parameters[name] ?? number)(random)}`;
   }).join("");
 }
 
@@ -100,13 +101,13 @@ function nearTarget(random: Random): string {
   const base = version === "" ? "/api/v1" : `/api/v1/versions/${version}`;
   switch (random.int(9)) {
     case 0:
-      return `${base}/search?q=${phrase(random)}${some(random, ["limit", "type", "state"])}`;
+      return `${base}/search?q=${phrase(random)}${some(random, "search")}`;
     case 1:
       return random.int(2) === 0
-        ? `${base}/healthcare/procedures?${some(random, ["sort", "min_facilities", "state", "limit"])}`
+        ? `${base}/healthcare/procedures?${some(random, "procedures")}`
         : random.int(2) === 0
-          ? `/api/v1/healthcare/trends?procedure=${random.pick(procedures)}${some(random, ["state", "versions"])}`
-          : `${base}/healthcare/procedures/${random.pick(procedures)}?${some(random, ["state", "bins"])}`;
+          ? `/api/v1/healthcare/trends?procedure=${random.pick(procedures)}${some(random, "trends")}`
+          : `${base}/healthcare/procedures/${random.pick(procedures)}?${some(random, "procedure")}`;
     case 2: {
       const ccn = random.pick(["000001", "000042", "999999", "%30", "x"]);
       if (random.int(2) === 0) return `${base}/healthcare/facilities/${ccn}`;
@@ -115,15 +116,14 @@ function nearTarget(random: Random): string {
     case 5: {
       const place = random.pick(["", "&near=60601", "&near=10001&within=500"]);
       const procedure = random.pick(["", `&procedure=${random.pick(procedures)}`]);
-      const names = ["state", "city", "ccn", "min_charge", "max_charge", "status", "sort", "order", "limit"];
-      return `${base}/healthcare/facilities?${place}${procedure}${some(random, names)}`;
+      return `${base}/healthcare/facilities?${place}${procedure}${some(random, "facilities")}`;
     }
     case 3:
       return `/api/v1/${random.pick(["datasets", "usage", "versions", "openapi.json"])}`;
     case 4:
       return `/api/v1/pages/${octets(random, 1 + random.int(60), 0x30, 0x7b).replaceAll("?", "_")}`;
     default:
-      return `${base}/healthcare/prices?procedure=${random.pick(procedures)}${some(random, ["state", "limit"])}`;
+      return `${base}/healthcare/prices?procedure=${random.pick(procedures)}${some(random, "prices")}`;
   }
 }
 

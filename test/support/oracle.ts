@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type * as v from "valibot";
-import { blank, partsOf, type Snapshot, type TableParts, versionName } from "../../engine/index.ts";
+import { blank, type Snapshot, type TableParts, versionName } from "../../engine/index.ts";
 import type { pricesResponse } from "../../server/api/responses.ts";
 
 /** Computes answers directly from the definitions, by plain loops over a snapshot's rows, and with exact integers. */
@@ -112,7 +112,7 @@ export function naivePrices(
   limit: number,
 ): PricesBody | undefined {
   const { provenance } = snapshot;
-  const parts = partsOf(snapshot.table);
+  const parts = snapshot.table;
   const { facilities, procedures, rows } = parts;
   const matches = pricedRows(parts, code, state);
   if (matches.length === 0) return undefined;

@@ -26,6 +26,7 @@ const paths = [
   "server/api/README.md",
   "server/parts/postgres/README.md",
   "server/store/README.md",
+  "test/data/README.md",
 ];
 
 export const documents: ReadonlyMap<string, string> = new Map(

@@ -14,6 +14,7 @@ import { temporaryFolder } from "./folders.ts";
 
 export {
   Answer,
+  becomes,
   Connection,
   freePort,
   listening,
@@ -225,9 +226,6 @@ export function spawnServer(options: ServerOptions, cwd?: string): Running {
   );
 }
 
-/** A start waits up to 5 s for a database that is away. */
-const maxStartMs = 60_000;
-
 export async function ready(server: Running): Promise<{ api: string; ops: string }> {
   const line = await until(
     "the ready line",
@@ -235,7 +233,7 @@ export async function ready(server: Running): Promise<{ api: string; ops: string
       if (server.hasEnded) throw new Error(`the server ended: ${server.stdout}${server.stderr}`);
       return /^ready (\S+) ops (\S+)\n/m.exec(server.stdout);
     },
-    maxStartMs,
+    () => server.stdout + server.stderr,
   );
   return { api: line[1], ops: line[2] };
 }

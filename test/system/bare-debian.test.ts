@@ -5,7 +5,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
 import { csv, otherRow, row } from "../support/cms-files.ts";
-import { freePort, maxWaitMs } from "../support/connection.ts";
+import { freePort } from "../support/connection.ts";
 import {
   buildContext,
   buildStage,
@@ -116,7 +116,7 @@ async function useServer({ child, said, ended }: Started, port: number, key: str
     if (child.exitCode !== null) throw new Error(said.stderr);
     return /^ready http:/m.test(said.stdout);
   };
-  await until("the ready line", isReady, maxWaitMs);
+  await until("the ready line", isReady, () => said.stdout + said.stderr);
   const answer = await call(
     { api: `http://127.0.0.1:${port}`, key: key.trim() },
     "GET /api/v1/healthcare/procedures",

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { after, before } from "node:test";
 import type { Browser } from "playwright-core";
 import type { Sample } from "../../server/parts/console/browser/sample.ts";
 import {
@@ -9,6 +9,8 @@ import {
   narrow,
   openPage,
   sizes,
+  test,
+  testOfClicks,
   wide,
 } from "../support/browser.ts";
 import {
@@ -21,7 +23,6 @@ import {
   temporaryFolder,
 } from "../support/server.ts";
 
-const patienceMs = 120_000;
 const datasetsDir = datasetsFolder(["2023.2", "2024.3"]);
 let server: TestServer;
 let browser: Browser;
@@ -34,7 +35,6 @@ before(async () => {
   server = await startServer({ stateDir, datasetsDir });
   browser = await launch();
   shown = await openPage(browser, server.ops, { bypassCSP: false });
-  shown.page.setDefaultTimeout(patienceMs);
   await shown.page.goto("/");
 });
 after(async () => {
@@ -54,7 +54,7 @@ test("the console shows that the server is up and which data versions it serves"
   await versions.getByText("2023.2").waitFor();
 });
 
-test("the console shows requests by route and status, and latencies as a table", async () => {
+testOfClicks("the console shows requests by route and status, and latencies as a table", async () => {
   const { page } = shown;
   for (let i = 0; i < 20; i++) await call(server, `GET ${pricesPath}?procedure=5072`);
   await call(server, "GET /api/v1/nothing");
@@ -99,7 +99,6 @@ for (const viewport of Object.values(sizes))
     test(`at ${viewport.width} pixels, ${colorScheme}, nothing overflows the page and axe finds no faults`, async () => {
       const guarded = await openPage(browser, server.ops, { viewport, colorScheme, bypassCSP: true });
       const { page } = guarded;
-      page.setDefaultTimeout(patienceMs);
       await page.goto("/");
       await page.locator(".health.good", { hasText: "Up" }).waitFor();
       assert.deepEqual(await accessibilityFaults(page), []);
@@ -113,11 +112,12 @@ for (const viewport of Object.values(sizes))
       await guarded.close();
     });
 
-/** Puts events that the test makes in place of the server's stream. */
+/** Puts events that the test makes in place of the server's stream. `isStreaming` is there once the page listens. */
 function replaceStream() {
   class Stream extends EventTarget {
     constructor() {
       super();
+      Object.assign(globalThis, { isStreaming: true });
       addEventListener("history-of-test", ({ detail = "" }: CustomEventInit<string>) =>
         this.dispatchEvent(new MessageEvent("history", { data: detail })),
       );
@@ -150,84 +150,85 @@ function labelFaults(): string[] {
 }
 
 for (const viewport of [narrow, wide])
-  test(`at ${viewport.width} pixels, labels of the charts' axes don't collide, whatever the time and the values`, async () => {
-    const guarded = await openPage(browser, server.ops, { viewport });
-    const { page } = guarded;
-    page.setDefaultTimeout(patienceMs);
-    await page.addInitScript(replaceStream);
-    await page.goto("/");
-    await page.locator(".plot").first().waitFor();
-    for (const [rate, time] of [
-      [0, null],
-      [0.1, 0.3],
-      [1, 40],
-      [437, 900],
-      [95_000, 250_000],
-      [960_000, 8_000_000],
-    ] as const)
-      for (const [span, seconds, minutes] of [
-        ["10 minutes", 1, 0],
-        ["10 minutes", 3, 0],
-        ["10 minutes", 47, 0],
-        ["10 minutes", 600, 0],
-        ["an hour", 600, 60],
-        ["a day", 600, 7],
-        ["a day", 600, 1440],
-      ] as const) {
-        const sampleOf = (i: number, step: number): Sample => ({
-          at: 1_790_000_017 + i * step,
-          seconds: step,
-          requests:
-            rate === 0
-              ? {}
-              : { "/api/v1/usage 200": rate * (1 + Math.sin(i)), "/api/v1/usage 429": rate / 3 },
-          times: time === null ? [] : [[time, 5]],
-          p50: time,
-          p90: time && time * 1.5,
-          p99: time && time * 2 ** (i % 7),
-          ...{ refused: rate / 3, refusedBy: {}, unauthorized: 0, bytes: 1, connections: 1, memory: 1e8 },
-        });
-        const history = {
-          samples: Array.from({ length: seconds }, (_, i) => sampleOf(i, 1)),
-          minutes: Array.from({ length: minutes }, (_, i) => sampleOf(i, 60)),
-        };
-        await page.evaluate(
-          (detail) => dispatchEvent(new CustomEvent("history-of-test", { detail })),
-          JSON.stringify(history),
-        );
-        await page.getByRole("button", { name: span }).click();
-        await page.getByRole("button", { name: span, pressed: true }).waitFor();
-        const what = `${span}, ${seconds} seconds, ${minutes} minutes, ${rate} a second`;
-        assert.deepEqual(await page.evaluate(labelFaults), [], what);
-        const points = await page
-          .locator(".plot path")
-          .evaluateAll((all) => all.map((one) => (one.getAttribute("d") ?? "").split("L").length));
-        assert.ok(Math.max(...points) <= 74, `${what}: steps are wide enough to be seen`);
-        if (viewport === wide && seconds > 10 && rate > 0)
-          assert.deepEqual(
-            (await page.locator(".plot .ends text").allTextContents()).sort(),
-            ["2xx, 3xx", "429", "90%", "99%", "median"],
+  testOfClicks(
+    `at ${viewport.width} pixels, labels of the charts' axes don't collide, whatever the time and the values`,
+    async () => {
+      const guarded = await openPage(browser, server.ops, { viewport });
+      const { page } = guarded;
+      await page.addInitScript(replaceStream);
+      await page.goto("/");
+      await page.waitForFunction("globalThis.isStreaming");
+      for (const [rate, time] of [
+        [0, null],
+        [0.1, 0.3],
+        [1, 40],
+        [437, 900],
+        [95_000, 250_000],
+        [960_000, 8_000_000],
+      ] as const)
+        for (const [span, seconds, minutes] of [
+          ["10 minutes", 1, 0],
+          ["10 minutes", 3, 0],
+          ["10 minutes", 47, 0],
+          ["10 minutes", 600, 0],
+          ["an hour", 600, 60],
+          ["a day", 600, 7],
+          ["a day", 600, 1440],
+        ] as const) {
+          const sampleOf = (i: number, step: number): Sample => ({
+            at: 1_790_000_017 + i * step,
+            seconds: step,
+            requests:
+              rate === 0
+                ? {}
+                : { "/api/v1/usage 200": rate * (1 + Math.sin(i)), "/api/v1/usage 429": rate / 3 },
+            times: time === null ? [] : [[time, 5]],
+            p50: time,
+            p90: time && time * 1.5,
+            p99: time && time * 2 ** (i % 7),
+            ...{ refused: rate / 3, refusedBy: {}, unauthorized: 0, bytes: 1, connections: 1, memory: 1e8 },
+          });
+          const history = {
+            samples: Array.from({ length: seconds }, (_, i) => sampleOf(i, 1)),
+            minutes: Array.from({ length: minutes }, (_, i) => sampleOf(i, 60)),
+          };
+          await page.evaluate(
+            (detail) => dispatchEvent(new CustomEvent("history-of-test", { detail })),
+            JSON.stringify(history),
+          );
+          await page.getByRole("button", { name: span }).click();
+          await page.getByRole("button", { name: span, pressed: true }).waitFor();
+          const what = `${span}, ${seconds} seconds, ${minutes} minutes, ${rate} a second`;
+          assert.deepEqual(await page.evaluate(labelFaults), [], what);
+          const points = await page
+            .locator(".plot path")
+            .evaluateAll((all) => all.map((one) => (one.getAttribute("d") ?? "").split("L").length));
+          assert.ok(Math.max(...points) <= 74, `${what}: steps are wide enough to be seen`);
+          if (viewport === wide && seconds > 10 && rate > 0)
+            assert.deepEqual(
+              (await page.locator(".plot .ends text").allTextContents()).sort(),
+              ["2xx, 3xx", "429", "90%", "99%", "median"],
+              what,
+            );
+          const drawn = page.locator(".plot svg[role=img] > text");
+          if (seconds > 10 && rate > 0) assert.ok((await drawn.count()) >= 2, what);
+          assert.equal(
+            await page.getByText("no requests", { exact: true }).count(),
+            time === null ? 1 : 0,
             what,
           );
-        const drawn = page.locator(".plot svg[role=img] > text");
-        if (seconds > 10 && rate > 0) assert.ok((await drawn.count()) >= 2, what);
-        assert.equal(
-          await page.getByText("no requests", { exact: true }).count(),
-          time === null ? 1 : 0,
-          what,
-        );
-      }
-    await guarded.close();
-    guarded.assertWellBehaved();
-  });
+        }
+      await guarded.close();
+      guarded.assertWellBehaved();
+    },
+  );
 
 test("many answers of one 4xx status are named with their route, few or those with a line of their own aren't", async () => {
   const guarded = await openPage(browser, server.ops);
   const { page } = guarded;
-  page.setDefaultTimeout(patienceMs);
   await page.addInitScript(replaceStream);
   await page.goto("/");
-  await page.locator(".plot").first().waitFor();
+  await page.waitForFunction("globalThis.isStreaming");
   const shownFor = async (requests: Sample["requests"]) => {
     const sample = { at: 1_790_000_000, seconds: 100, requests, times: [], p50: null, p90: null, p99: null };
     const rest = { refused: 0, refusedBy: {}, unauthorized: 0, bytes: 1, connections: 1, memory: 1e8 };
@@ -253,7 +254,6 @@ test("many answers of one 4xx status are named with their route, few or those wi
 test("the console shows when the server can't be reached", async () => {
   const other = await startServer({ datasetsDir: datasetsFolder(["2024.3"]) });
   const guarded = await openPage(browser, other.ops, { mayFail: () => true });
-  guarded.page.setDefaultTimeout(patienceMs);
   let release = () => {};
   const held = new Promise<void>((resolve) => {
     release = resolve;

@@ -4,7 +4,6 @@ import { once } from "node:events";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { maxWaitMs } from "../support/connection.ts";
 import { repository } from "../support/deployment.ts";
 import { readmeBlocks, tracked } from "../support/readme.ts";
 import { temporaryFolder, until } from "../support/server.ts";
@@ -85,7 +84,7 @@ test("a trial server starts in the current folder, answers its printed curl comm
     if (server.exitCode !== null) throw new Error(log);
     return /^ready http:/m.test(output);
   };
-  await until("the ready line", isReady, maxWaitMs);
+  await until("the ready line", isReady, () => output + log);
   const [, command] = /^try: (curl .*)$/m.exec(output) ?? assert.fail(output);
   const answer: { data: unknown[] } = JSON.parse(
     execFileSync("sh", ["-c", `${command} --silent --show-error`], { encoding: "utf8" }),

@@ -13,7 +13,6 @@ import { ample, call, createKey, pricesPath, startServer, temporaryFolder } from
 
 const folder = path.resolve(import.meta.dirname, "../../server/parts/portal/screenshots");
 const years = [2021, 2022, 2023, 2024];
-const patienceMs = 120_000;
 const pages = {
   explore: "/?procedure=5072",
   state: "/?procedure=5072&state=CA",
@@ -43,7 +42,6 @@ for (const [size, viewport] of Object.entries({ wide, narrow }))
   for (const colorScheme of ["light", "dark"] as const) {
     const shoot = async (name: string, origin: string, target: string) => {
       const { page, close } = await openPage(browser, origin, { viewport, colorScheme });
-      page.setDefaultTimeout(patienceMs);
       if (name === "account") await page.addInitScript((key) => localStorage.setItem("hcqs-key", key), key);
       await page.goto(target);
       await page.getByRole("heading", { level: 1 }).waitFor({ state: "attached" });

@@ -5,7 +5,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import path from "node:path";
-import { after, before, test } from "node:test";
+import { after, before } from "node:test";
 import { promisify } from "node:util";
 import type { Download, Locator, Page } from "playwright-core";
 import { publishSnapshot } from "../../datasets/revisions.ts";
@@ -21,7 +21,17 @@ import type {
 import { milesText } from "../../server/parts/portal/browser/around.ts";
 import { paysTitle, shareOf } from "../../server/parts/portal/browser/words.ts";
 import { Store } from "../../server/store/store.ts";
-import { launch, narrow, openPage, wide } from "../support/browser.ts";
+import {
+  addressed,
+  launch,
+  narrow,
+  nextFrame,
+  openPage,
+  test,
+  testOfClicks,
+  wide,
+  writing,
+} from "../support/browser.ts";
 import {
   ample,
   call,
@@ -39,7 +49,6 @@ import {
  */
 
 const maxActions = 6;
-const patienceMs = 120_000;
 const years = [2021, 2022, 2023, 2024];
 const rows = 30_000;
 const folder = process.env.SCREENSHOTS ?? temporaryFolder();
@@ -48,6 +57,7 @@ const name = "knee, hip or shoulder replacement";
 
 let server: TestServer;
 let browser: Awaited<ReturnType<typeof launch>>;
+let developers = 0;
 
 before(async () => {
   const datasetsDir = temporaryFolder();
@@ -57,7 +67,7 @@ before(async () => {
     );
   const stateDir = temporaryFolder();
   createKey(stateDir, "explore", ample);
-  const env = { PORTAL: "on", PORTAL_ACCOUNT: "explore", SIGNUP: "open" };
+  const env = { PORTAL: "on", PORTAL_ACCOUNT: "explore", SIGNUP: "open", ...writing(true) };
   [server, browser] = await Promise.all([startServer({ datasetsDir, stateDir, env }), launch()]);
 });
 after(async () => {
@@ -84,7 +94,6 @@ async function walk(
 ) {
   const guarded = await openPage(browser, origin, { permissions: ["clipboard-read", "clipboard-write"] });
   const { page } = guarded;
-  page.setDefaultTimeout(patienceMs);
   await page.goto("/");
   await page.locator(first).first().waitFor();
   let actions = 0;
@@ -104,40 +113,43 @@ for (const [words, confirm, code] of [
   ["colonoscopy 45378, possible polyp removal", "option", "5313"],
   ["knee replacement 27447", "Enter", "5115"],
 ] as const)
-  test(`a patient with “${words}” and a ZIP code sees what she pays at the nearest three hospitals`, async () => {
-    const { data: all } = await answerOf<FacilitiesAnswer>(`/facilities?procedure=${code}&limit=100`);
-    const around = (zip: unknown) => `/facilities?procedure=${code}&near=${zip}&within=25&sort=distance`;
-    const counts = new Map<string, number>();
-    for (const { zip } of all)
-      if (zip && !counts.has(zip))
-        counts.set(zip, (await answerOf<Partial<FacilitiesAnswer>>(around(zip))).summary?.facilities ?? 0);
-    const [zip] =
-      [...counts].find(([, count]) => count >= 3) ?? assert.fail("a ZIP code with three hospitals");
-    await walk(
-      `patient-${code}`,
-      async (page, act) => {
-        await act(field(page, "Procedure", words));
-        // A colonoscopy isn't in the data. Enter would say so, and a suggestion is chosen on purpose.
-        if (confirm === "Enter") await act(page.keyboard.press("Enter"));
-        else {
-          await page.locator(".procedure li.group", { hasText: "not in this data. " }).waitFor();
-          await act(option(page, /colonoscopy/));
-        }
-        await page.waitForURL((url) => url.searchParams.get("procedure") === code);
-        await act(field(page, "State, city or ZIP code", zip));
-        await act(option(page, `Within 25 miles of ${zip}`));
-        await heading(page, `Within 25 miles of ${zip}, you pay about $`);
-        const { data, source } = await answerOf<FacilitiesAnswer>(around(zip));
-        const rows = page.locator("#hospitals tbody tr");
-        for (const [i, { facility, medicare_allowed }] of data.slice(0, 3).entries()) {
-          await rows.nth(i).filter({ hasText: facility }).waitFor();
-          const share = dollars(shareOf(medicare_allowed ?? 0, source.data_year));
-          assert.equal(await rows.nth(i).locator("td.pays").innerText(), share);
-        }
-      },
-      { most: maxPatientActions },
-    );
-  });
+  testOfClicks(
+    `a patient with “${words}” and a ZIP code sees what she pays at the nearest three hospitals`,
+    async () => {
+      const { data: all } = await answerOf<FacilitiesAnswer>(`/facilities?procedure=${code}&limit=100`);
+      const around = (zip: unknown) => `/facilities?procedure=${code}&near=${zip}&within=25&sort=distance`;
+      const counts = new Map<string, number>();
+      for (const { zip } of all)
+        if (zip && !counts.has(zip))
+          counts.set(zip, (await answerOf<Partial<FacilitiesAnswer>>(around(zip))).summary?.facilities ?? 0);
+      const [zip] =
+        [...counts].find(([, count]) => count >= 3) ?? assert.fail("a ZIP code with three hospitals");
+      await walk(
+        `patient-${code}`,
+        async (page, act) => {
+          await act(field(page, "Procedure", words));
+          // A colonoscopy isn't in the data. Enter would say so, and a suggestion is chosen on purpose.
+          if (confirm === "Enter") await act(page.keyboard.press("Enter"));
+          else {
+            await page.locator(".procedure li.group", { hasText: "not in this data. " }).waitFor();
+            await act(option(page, /colonoscopy/));
+          }
+          await addressed(page, (url) => url.searchParams.get("procedure") === code);
+          await act(field(page, "State, city or ZIP code", zip));
+          await act(option(page, `Within 25 miles of ${zip}`));
+          await heading(page, `Within 25 miles of ${zip}, you pay about $`);
+          const { data, source } = await answerOf<FacilitiesAnswer>(around(zip));
+          const rows = page.locator("#hospitals tbody tr");
+          for (const [i, { facility, medicare_allowed }] of data.slice(0, 3).entries()) {
+            await rows.nth(i).filter({ hasText: facility }).waitFor();
+            const share = dollars(shareOf(medicare_allowed ?? 0, source.data_year));
+            assert.equal(await rows.nth(i).locator("td.pays").innerText(), share);
+          }
+        },
+        { most: maxPatientActions },
+      );
+    },
+  );
 
 const phone = { viewport: narrow, bypassCSP: true };
 
@@ -156,7 +168,6 @@ test("a phone's first screen has the warning in one line and the list's first am
     `/facilities/${ccn}?procedure=5072`,
   ]) {
     const { page, close } = await openPage(browser, server.api, phone);
-    page.setDefaultTimeout(patienceMs);
     await page.goto(path);
     const boxOf = async (selector: string) =>
       (await page.locator(selector).first().boundingBox()) ?? assert.fail(selector);
@@ -176,72 +187,82 @@ test("a phone's first screen has the warning in one line and the list's first am
   }
 });
 
-test("a hospital's page lists ten procedures first, more by a click, and the filter searches all", async () => {
-  const { ccn } = await somewhere();
-  const { data } = await answerOf<FacilityAnswer>(`/facilities/${ccn}`);
-  assert.ok(data.length > 35, `${data.length} procedures`);
-  const { page, close } = await openPage(browser, server.api, phone);
-  page.setDefaultTimeout(patienceMs);
-  await page.goto(`/facilities/${ccn}`);
-  const rows = page.locator(".standing tbody tr");
-  await page
-    .getByRole("heading", { name: `${data.length} procedures, dearest against the nation first` })
-    .waitFor();
-  await rows.nth(9).waitFor();
-  assert.equal(await rows.count(), 10);
-  await page.getByRole("button", { name: "Show 25 more" }).click();
-  await rows.nth(34).waitFor();
-  assert.equal(new URL(page.url()).searchParams.get("shown"), "35");
-  await page.reload();
-  await rows.nth(34).waitFor();
-  await page.goto(`/facilities/${ccn}`);
-  await rows.nth(9).waitFor();
-  const ratioOf = ({ national, submitted_charge }: (typeof data)[number]) =>
-    national.facilities === 1 ? 0 : submitted_charge / national.median_charge;
-  const [last] = data.toSorted((a, b) => ratioOf(a) - ratioOf(b));
-  assert.equal(await rows.filter({ hasText: last.code }).count(), 0);
-  await page.getByRole("searchbox", { name: "Find a procedure" }).fill(last.code);
-  await rows.filter({ hasText: last.code }).waitFor();
-  await page.getByText("That is the only one.").waitFor();
-  await close();
-});
+testOfClicks(
+  "a hospital's page lists ten procedures first, more by a click, and the filter searches all",
+  async () => {
+    const { ccn } = await somewhere();
+    const { data } = await answerOf<FacilityAnswer>(`/facilities/${ccn}`);
+    assert.ok(data.length > 35, `${data.length} procedures`);
+    const { page, close } = await openPage(browser, server.api, phone);
+    await page.goto(`/facilities/${ccn}`);
+    const rows = page.locator(".standing tbody tr");
+    await page
+      .getByRole("heading", { name: `${data.length} procedures, dearest against the nation first` })
+      .waitFor();
+    await rows.nth(9).waitFor();
+    assert.equal(await rows.count(), 10);
+    await page.getByRole("button", { name: "Show 25 more" }).click();
+    await rows.nth(34).waitFor();
+    assert.equal(new URL(page.url()).searchParams.get("shown"), "35");
+    await page.reload();
+    await rows.nth(34).waitFor();
+    await page.goto(`/facilities/${ccn}`);
+    await rows.nth(9).waitFor();
+    const ratioOf = ({ national, submitted_charge }: (typeof data)[number]) =>
+      national.facilities === 1 ? 0 : submitted_charge / national.median_charge;
+    const [last] = data.toSorted((a, b) => ratioOf(a) - ratioOf(b));
+    assert.equal(await rows.filter({ hasText: last.code }).count(), 0);
+    await page.getByRole("searchbox", { name: "Find a procedure" }).fill(last.code);
+    await rows.filter({ hasText: last.code }).waitFor();
+    await page.getByText("That is the only one.").waitFor();
+    await close();
+  },
+);
 
-test("a hospital's chosen procedure stands above the order and the title says so, also in a saved picture, which has all columns", async () => {
-  const { ccn } = await somewhere();
-  const { data, facility } = await answerOf<FacilityAnswer>(`/facilities/${ccn}`);
-  const [least] = data.toSorted((a, b) => a.submitted_charge - b.submitted_charge);
-  const guarded = await openPage(browser, server.api);
-  const { page } = guarded;
-  page.setDefaultTimeout(patienceMs);
-  for (const [sort, order] of [
-    ["", "dearest against the nation first"],
-    ["&sort=charge&order=desc", "highest charge first"],
-    ["&sort=name", "by name"],
-  ])
-    for (const procedure of ["", least.code]) {
-      await page.goto(`/facilities/${ccn}?procedure=${procedure}${sort}`);
-      const above = procedure === "" ? ", " : ", chosen first, then ";
-      const title = `${data.length} procedures${above}${order}`;
-      await page.getByRole("heading", { name: title, exact: true }).waitFor();
-      const list = page.locator(".standing");
-      const first = await list.locator("tbody tr").first().innerText();
-      assert.equal(first.includes(least.code), procedure !== "");
-      const saved = await savedTexts(page, list);
-      assert.ok(saved.includes(title), saved);
-      for (const head of [paysTitle, "Allowed", "Charge", "vs. nation", `vs. ${facility.state}`, "Services"])
-        assert.ok(saved.includes(head), `${head} is in ${saved}`);
-      const compared = await list.locator("td.number span[title]").allInnerTexts();
-      assert.ok(compared.length > 10);
-      for (const text of compared) assert.ok(saved.includes(text), `${text} is in ${saved}`);
-    }
-  await guarded.close();
-  guarded.assertWellBehaved();
-});
+testOfClicks(
+  "a hospital's chosen procedure stands above the order and the title says so, also in a saved picture, which has all columns",
+  async () => {
+    const { ccn } = await somewhere();
+    const { data, facility } = await answerOf<FacilityAnswer>(`/facilities/${ccn}`);
+    const [least] = data.toSorted((a, b) => a.submitted_charge - b.submitted_charge);
+    const guarded = await openPage(browser, server.api);
+    const { page } = guarded;
+    for (const [sort, order] of [
+      ["", "dearest against the nation first"],
+      ["&sort=charge&order=desc", "highest charge first"],
+      ["&sort=name", "by name"],
+    ])
+      for (const procedure of ["", least.code]) {
+        await page.goto(`/facilities/${ccn}?procedure=${procedure}${sort}`);
+        const above = procedure === "" ? ", " : ", chosen first, then ";
+        const title = `${data.length} procedures${above}${order}`;
+        await page.getByRole("heading", { name: title, exact: true }).waitFor();
+        const list = page.locator(".standing");
+        const first = await list.locator("tbody tr").first().innerText();
+        assert.equal(first.includes(least.code), procedure !== "");
+        const saved = await savedTexts(page, list);
+        assert.ok(saved.includes(title), saved);
+        for (const head of [
+          paysTitle,
+          "Allowed",
+          "Charge",
+          "vs. nation",
+          `vs. ${facility.state}`,
+          "Services",
+        ])
+          assert.ok(saved.includes(head), `${head} is in ${saved}`);
+        const compared = await list.locator("td.number span[title]").allInnerTexts();
+        assert.ok(compared.length > 10);
+        for (const text of compared) assert.ok(saved.includes(text), `${text} is in ${saved}`);
+      }
+    await guarded.close();
+    guarded.assertWellBehaved();
+  },
+);
 
 test("on a phone, each compared hospital is named once before the list, and its chip is a letter", async () => {
   const { ccns, zip } = await nearlyEqual();
   const { page, close } = await openPage(browser, server.api, phone);
-  page.setDefaultTimeout(patienceMs);
   await page.goto(`/?procedure=5072&near=${zip}&within=100&with=${ccns.join(",")}`);
   await page.locator("#compared thead a").nth(2).waitFor();
   for (const [i, link] of (await page.locator("#compared thead a").all()).entries()) {
@@ -266,7 +287,6 @@ test("a near hospital is compared if it has a price for the procedure, and links
     `/facilities?near=${zip}&within=25&procedure=${code}&status=all&limit=100`,
   );
   const { page, close } = await openPage(browser, server.api, phone);
-  page.setDefaultTimeout(patienceMs);
   await page.goto(`/facilities/${ccn}?procedure=${code}`);
   const rows = page.locator(".near tbody tr");
   await rows.first().waitFor();
@@ -320,7 +340,6 @@ test("the asked procedure is kept for the hospitals nearby, whether or not the h
   const seen = new Set<string>();
   const guarded = await openPage(browser, server.api);
   const { page } = guarded;
-  page.setDefaultTimeout(patienceMs);
   for (const { ccn, zip } of [...others, ...without]) {
     const around = `/facilities?near=${zip}&within=25&sort=distance&procedure=${code}&status=all&limit=100`;
     const near = (await answerOf<Partial<FacilitiesAnswer>>(around)).data ?? [];
@@ -359,7 +378,6 @@ test("a hospital with no other within 25 miles names the nearest, however far", 
     answerOf<FacilitiesAnswer>(`/facilities?near=${zip}&within=${within}&sort=distance&limit=2`);
   const guarded = await openPage(browser, server.api);
   const { page } = guarded;
-  page.setDefaultTimeout(patienceMs);
   let alone = 0;
   for (const { ccn, zip = "" } of all.slice(0, 12)) {
     const [, nearest] = (await around(zip ?? "", 500)).data;
@@ -381,30 +399,35 @@ test("a hospital with no other within 25 miles names the nearest, however far", 
   guarded.assertWellBehaved();
 });
 
-test("on a phone, each row of a list around a place has its amounts and the column that the list is sorted by", async () => {
-  const { zip } = await somewhere();
-  const { page, close } = await openPage(browser, server.api, phone);
-  page.setDefaultTimeout(patienceMs);
-  await page.goto(`/?procedure=5072&near=${zip}&within=100`);
-  for (const [title, beside] of [
-    ["Charge", "Miles"],
-    ["Services", "Services"],
-    ["Miles", "Miles"],
-  ]) {
-    await page.getByRole("columnheader", { name: title }).getByRole("button").click();
-    await page.locator("th[aria-sort]", { hasText: title }).waitFor();
-    const words = await page.locator(".facilities tbody tr").nth(1).locator(".word:visible").allInnerTexts();
-    assert.deepEqual(words.toSorted(), ["Allowed", "Charge", paysTitle, beside].toSorted());
-  }
-  await close();
-});
+testOfClicks(
+  "on a phone, each row of a list around a place has its amounts and the column that the list is sorted by",
+  async () => {
+    const { zip } = await somewhere();
+    const { page, close } = await openPage(browser, server.api, phone);
+    await page.goto(`/?procedure=5072&near=${zip}&within=100`);
+    for (const [title, beside] of [
+      ["Charge", "Miles"],
+      ["Services", "Services"],
+      ["Miles", "Miles"],
+    ]) {
+      await page.getByRole("columnheader", { name: title }).getByRole("button").click();
+      await page.locator("th[aria-sort]", { hasText: title }).waitFor();
+      const words = await page
+        .locator(".facilities tbody tr")
+        .nth(1)
+        .locator(".word:visible")
+        .allInnerTexts();
+      assert.deepEqual(words.toSorted(), ["Allowed", "Charge", paysTitle, beside].toSorted());
+    }
+    await close();
+  },
+);
 
-test("a new place drops a reversed order and a sort by miles, and keeps any other sort", async () => {
+testOfClicks("a new place drops a reversed order and a sort by miles, and keeps any other sort", async () => {
   const { zip } = await somewhere();
   const { page, close } = await openPage(browser, server.api, {
     mayFail: ({ searchParams }) => searchParams.has("near") || searchParams.has("city"),
   });
-  page.setDefaultTimeout(patienceMs);
   const list = page.locator(".facilities h2");
   const place = page.getByRole("combobox", { name: "State, city or ZIP code" });
   const byField = async () => {
@@ -437,7 +460,8 @@ test("a new place drops a reversed order and a sort by miles, and keeps any othe
     await page.locator(".facilities tbody tr").first().waitFor();
     const [, old] = /(?:state|near)=(\w+)/.exec(page.url()) ?? [];
     await move();
-    await page.waitForURL(
+    await addressed(
+      page,
       ({ searchParams: at }) => ![at.get("state"), at.get("near")].includes(old) || at.get("within") === "50",
     );
     const { searchParams } = new URL(page.url());
@@ -447,67 +471,70 @@ test("a new place drops a reversed order and a sort by miles, and keeps any othe
   await close();
 });
 
-test("pictures have round amounts on their axes, a legend without overlaps, and a table with its point in view", async () => {
-  for (const [size, path] of [
-    [phone, "/?procedure=5072"],
-    [phone, "/?procedure=5115&state=TX"],
-    [phone, "/?procedure=5115&state=NY&with=990901"],
-    [phone, "/?procedure=5115&near=60614&within=100"],
-    [{ viewport: { width: 1280, height: 900 } }, "/?procedure=5115"],
-  ] as const) {
-    const { page, close } = await openPage(browser, server.api, size);
-    page.setDefaultTimeout(patienceMs);
-    await page.goto(path);
-    const card = (name: string) => page.locator("section.card", { has: page.getByRole("heading", { name }) });
-    const [charges, map] = [card("How charges are spread"), card("Where hospitals charge more")];
-    await charges.locator(".bar, .facility-dot").first().waitFor();
-    const pictures = path.includes("near=") ? [charges] : [charges, map];
-    if (pictures.includes(map)) await map.locator("path.state").first().waitFor();
-    const ticks = await charges.locator(".tick text").allTextContents();
-    assert.ok(ticks.length >= 3, `${path}: ${ticks}`);
-    for (const tick of ticks) assert.match(tick, /^\$[125]0*(,000)*$/, path);
-    const boxes = await map.locator(".legend text").evaluateAll((all) =>
-      all.map((text) => {
-        const { left, right, top, bottom } = text.getBoundingClientRect();
-        return { left, right, top, bottom, text: text.textContent };
-      }),
-    );
-    for (const [i, a] of boxes.entries())
-      for (const b of boxes.slice(i + 1))
-        assert.ok(
-          a.right + 3 < b.left || b.right + 3 < a.left || a.bottom < b.top + 3 || b.bottom < a.top + 3,
-          `${a.text} and ${b.text}`,
-        );
-    const hatches = await page.locator('.legend rect[fill="url(#outside)"]').count();
-    assert.equal(hatches, pictures.length - 1, "Maryland's hatch");
-    const bottomOf = async (of: Locator) => {
-      const { y, height } = (await of.locator(".actions").boundingBox()) ?? assert.fail();
-      return Math.round(y + height);
-    };
-    if (size !== phone) assert.equal(await bottomOf(charges), await bottomOf(map), "tools are in line");
-    const top = async (of: Locator) => ((await of.boundingBox()) ?? assert.fail()).y;
-    const median = charges.locator(".picture text.label");
-    await charges.locator(".bar, .facility-dot").nth(3).hover({ force: true });
-    const note = charges.locator(".note:visible");
-    assert.ok((await top(note)) > (await top(median)) + 100, "the note is below the picture's bars");
-    assert.ok((await top(note)) > (await top(charges.locator("line.axis"))), "the note is below the axis");
-    for (const one of pictures) {
-      await one.getByRole("button", { name: "Table" }).click();
-      const table = one.locator(".figures");
-      const { right } = await table.evaluate((element) => element.getBoundingClientRect());
-      for (const cell of (await table.locator("tr:nth-child(2) > *").all()).slice(0, 3))
-        assert.ok((await cell.evaluate((element) => element.getBoundingClientRect().right)) <= right + 1);
-      const seen = (await table.locator("tbody tr:first-child td").allInnerTexts()).slice(0, 3);
-      assert.ok(
-        seen.some((text) => text.startsWith("$")),
-        `${path}: ${seen}`,
+testOfClicks(
+  "pictures have round amounts on their axes, a legend without overlaps, and a table with its point in view",
+  async () => {
+    for (const [size, path] of [
+      [phone, "/?procedure=5072"],
+      [phone, "/?procedure=5115&state=TX"],
+      [phone, "/?procedure=5115&state=NY&with=990901"],
+      [phone, "/?procedure=5115&near=60614&within=100"],
+      [{ viewport: { width: 1280, height: 900 } }, "/?procedure=5115"],
+    ] as const) {
+      const { page, close } = await openPage(browser, server.api, size);
+      await page.goto(path);
+      const card = (name: string) =>
+        page.locator("section.card", { has: page.getByRole("heading", { name }) });
+      const [charges, map] = [card("How charges are spread"), card("Where hospitals charge more")];
+      await charges.locator(".bar, .facility-dot").first().waitFor();
+      const pictures = path.includes("near=") ? [charges] : [charges, map];
+      if (pictures.includes(map)) await map.locator("path.state").first().waitFor();
+      const ticks = await charges.locator(".tick text").allTextContents();
+      assert.ok(ticks.length >= 3, `${path}: ${ticks}`);
+      for (const tick of ticks) assert.match(tick, /^\$[125]0*(,000)*$/, path);
+      const boxes = await map.locator(".legend text").evaluateAll((all) =>
+        all.map((text) => {
+          const { left, right, top, bottom } = text.getBoundingClientRect();
+          return { left, right, top, bottom, text: text.textContent };
+        }),
       );
-      const [content, shown] = await table.evaluate((one) => [one.scrollHeight, one.clientHeight]);
-      assert.ok(content <= shown + 1, "all rows are there without scrolling inside");
+      for (const [i, a] of boxes.entries())
+        for (const b of boxes.slice(i + 1))
+          assert.ok(
+            a.right + 3 < b.left || b.right + 3 < a.left || a.bottom < b.top + 3 || b.bottom < a.top + 3,
+            `${a.text} and ${b.text}`,
+          );
+      const hatches = await page.locator('.legend rect[fill="url(#outside)"]').count();
+      assert.equal(hatches, pictures.length - 1, "Maryland's hatch");
+      const bottomOf = async (of: Locator) => {
+        const { y, height } = (await of.locator(".actions").boundingBox()) ?? assert.fail();
+        return Math.round(y + height);
+      };
+      if (size !== phone) assert.equal(await bottomOf(charges), await bottomOf(map), "tools are in line");
+      const top = async (of: Locator) => ((await of.boundingBox()) ?? assert.fail()).y;
+      const median = charges.locator(".picture text.label");
+      await charges.locator(".bar, .facility-dot").nth(3).hover({ force: true });
+      const note = charges.locator(".note:visible");
+      assert.ok((await top(note)) > (await top(median)) + 100, "the note is below the picture's bars");
+      assert.ok((await top(note)) > (await top(charges.locator("line.axis"))), "the note is below the axis");
+      for (const one of pictures) {
+        await one.getByRole("button", { name: "Table" }).click();
+        const table = one.locator(".figures");
+        const { right } = await table.evaluate((element) => element.getBoundingClientRect());
+        for (const cell of (await table.locator("tr:nth-child(2) > *").all()).slice(0, 3))
+          assert.ok((await cell.evaluate((element) => element.getBoundingClientRect().right)) <= right + 1);
+        const seen = (await table.locator("tbody tr:first-child td").allInnerTexts()).slice(0, 3);
+        assert.ok(
+          seen.some((text) => text.startsWith("$")),
+          `${path}: ${seen}`,
+        );
+        const [content, shown] = await table.evaluate((one) => [one.scrollHeight, one.clientHeight]);
+        assert.ok(content <= shown + 1, "all rows are there without scrolling inside");
+      }
+      await close();
     }
-    await close();
-  }
-});
+  },
+);
 
 test("paper shows the sentence, the list and its source, and nothing that can only be clicked", async () => {
   const { ccn, zip } = await somewhere();
@@ -518,11 +545,11 @@ test("paper shows the sentence, the list and its source, and nothing that can on
     ["/reference#prices", "API reference", "Parameters"],
   ]) {
     const { page, close } = await openPage(browser, server.api, phone);
-    page.setDefaultTimeout(patienceMs);
     await page.goto(path);
     await page.locator("tbody tr").first().waitFor();
     await page.setViewportSize({ width: 720, height: 900 });
     await page.emulateMedia({ media: "print" });
+    await nextFrame(page);
     const clicked = "button:not(.sort), .sort span, input, select, form, nav, .actions, .chips";
     assert.deepEqual(await page.locator(`:is(${clicked}):visible`).allInnerTexts(), [], path);
     const shown = await page.locator("body").innerText();
@@ -532,11 +559,11 @@ test("paper shows the sentence, the list and its source, and nothing that can on
   }
 });
 
-test("a journalist saves a picture of the ten dearest hospitals with its source", async () => {
+testOfClicks("a journalist saves a picture of the ten dearest hospitals with its source", async () => {
   await walk("journalist-list", async (page, act) => {
     await act(field(page, "Procedure", "hip replacement"));
     await act(option(page, "Knee, hip or shoulder replacement"));
-    await page.waitForURL(/procedure=5115/);
+    await addressed(page, /procedure=5115/);
     const list = page.locator("#hospitals");
     await act(list.getByRole("columnheader", { name: "Charge" }).getByRole("button").click());
     const dearest = `/facilities?procedure=${procedure}&sort=charge&order=desc&limit=10`;
@@ -611,66 +638,68 @@ async function nearlyEqual(): Promise<{ ccns: string[]; zip: string }> {
 }
 
 for (const viewport of [wide, narrow])
-  test(`at ${viewport.width} pixels, a saved list and a saved comparison have all texts of the screen, in its order`, async () => {
-    const { ccns, zip } = await nearlyEqual();
-    const compared = `/?procedure=5072&with=${ccns.join(",")}`;
-    for (const path of [compared, `${compared}&near=${zip}&within=100`, `${compared}&state=CA`]) {
-      const guarded = await openPage(browser, server.api, { viewport });
-      const { page } = guarded;
-      page.setDefaultTimeout(patienceMs);
-      await page.goto(path);
-      const list = page.locator("#hospitals");
-      await list.locator("tbody tr").first().waitFor();
-      const saved = await savedTexts(page, list);
-      const rows = await list.locator("tbody tr").evaluateAll((rows) =>
-        rows.map((row) => {
-          const textOf = (one: Node | null | undefined) =>
-            one?.textContent?.replaceAll(/\s+/g, " ").trim() ?? "";
-          const name = row.querySelector(".name");
-          const cells = [...row.querySelectorAll("td.number")].map((cell) =>
-            textOf([...cell.childNodes].find(({ nodeType }) => nodeType === Node.TEXT_NODE)),
-          );
-          return [
-            textOf(name?.querySelector(".letter")),
-            textOf(name?.querySelector("a")),
-            textOf(name?.querySelector("small")?.firstChild),
-            ...cells,
-          ]
-            .filter(Boolean)
-            .join(" ");
-        }),
-      );
-      assert.ok(rows.length >= 4 && rows[0].startsWith("A "), path);
-      for (const row of rows) assert.ok(saved.includes(row), `${row} is in ${saved}`);
-      assert.ok(
-        saved.indexOf(paysTitle) < saved.indexOf("Allowed") &&
-          saved.indexOf("Allowed") < saved.indexOf("Charge"),
-      );
-      assert.equal(saved.includes("Miles"), path.includes("near="));
-
-      const table = page.locator("#compared");
-      const drawn = await savedTexts(page, table);
-      const lines = await table.locator("tbody tr").evaluateAll((rows) =>
-        rows.map((row) =>
-          [...row.children]
-            .map(({ textContent }) => textContent)
-            .filter(Boolean)
-            .join(" "),
-        ),
-      );
-      const heads = await table
-        .locator("thead th")
-        .evaluateAll((heads) =>
-          heads.map(({ textContent }) => textContent?.replaceAll(/\s+/g, " ").trim() ?? ""),
+  testOfClicks(
+    `at ${viewport.width} pixels, a saved list and a saved comparison have all texts of the screen, in its order`,
+    async () => {
+      const { ccns, zip } = await nearlyEqual();
+      const compared = `/?procedure=5072&with=${ccns.join(",")}`;
+      for (const path of [compared, `${compared}&near=${zip}&within=100`, `${compared}&state=CA`]) {
+        const guarded = await openPage(browser, server.api, { viewport });
+        const { page } = guarded;
+        await page.goto(path);
+        const list = page.locator("#hospitals");
+        await list.locator("tbody tr").first().waitFor();
+        const saved = await savedTexts(page, list);
+        const rows = await list.locator("tbody tr").evaluateAll((rows) =>
+          rows.map((row) => {
+            const textOf = (one: Node | null | undefined) =>
+              one?.textContent?.replaceAll(/\s+/g, " ").trim() ?? "";
+            const name = row.querySelector(".name");
+            const cells = [...row.querySelectorAll("td.number")].map((cell) =>
+              textOf([...cell.childNodes].find(({ nodeType }) => nodeType === Node.TEXT_NODE)),
+            );
+            return [
+              textOf(name?.querySelector(".letter")),
+              textOf(name?.querySelector("a")),
+              textOf(name?.querySelector("small")?.firstChild),
+              ...cells,
+            ]
+              .filter(Boolean)
+              .join(" ");
+          }),
         );
-      assert.equal(heads.length, 4);
-      const [title] = (await page.title()).split(/(?: in | within )|, \d{4} – /);
-      assert.ok(drawn.includes(`${title}, ${years[0]}–2024`), `procedure and years are in ${drawn}`);
-      for (const text of [...heads, ...lines]) assert.ok(drawn.includes(text), `${text} is in ${drawn}`);
-      await guarded.close();
-      guarded.assertWellBehaved();
-    }
-  });
+        assert.ok(rows.length >= 4 && rows[0].startsWith("A "), path);
+        for (const row of rows) assert.ok(saved.includes(row), `${row} is in ${saved}`);
+        assert.ok(
+          saved.indexOf(paysTitle) < saved.indexOf("Allowed") &&
+            saved.indexOf("Allowed") < saved.indexOf("Charge"),
+        );
+        assert.equal(saved.includes("Miles"), path.includes("near="));
+
+        const table = page.locator("#compared");
+        const drawn = await savedTexts(page, table);
+        const lines = await table.locator("tbody tr").evaluateAll((rows) =>
+          rows.map((row) =>
+            [...row.children]
+              .map(({ textContent }) => textContent)
+              .filter(Boolean)
+              .join(" "),
+          ),
+        );
+        const heads = await table
+          .locator("thead th")
+          .evaluateAll((heads) =>
+            heads.map(({ textContent }) => textContent?.replaceAll(/\s+/g, " ").trim() ?? ""),
+          );
+        assert.equal(heads.length, 4);
+        const [title] = (await page.title()).split(/(?: in | within )|, \d{4} – /);
+        assert.ok(drawn.includes(`${title}, ${years[0]}–2024`), `procedure and years are in ${drawn}`);
+        for (const text of [...heads, ...lines]) assert.ok(drawn.includes(text), `${text} is in ${drawn}`);
+        await guarded.close();
+        guarded.assertWellBehaved();
+      }
+    },
+  );
 
 for (const viewport of [wide, narrow])
   test(`at ${viewport.width} pixels, the labels of hospitals with nearly the same charge don't overlap`, async () => {
@@ -678,7 +707,6 @@ for (const viewport of [wide, narrow])
     for (const place of ["", `&near=${zip}`]) {
       const guarded = await openPage(browser, server.api, { viewport });
       const { page } = guarded;
-      page.setDefaultTimeout(patienceMs);
       await page.goto(`/?procedure=5072&with=${ccns.join(",")}${place}`);
       const years = page.locator("section.card", {
         has: page.getByRole("heading", { name: "Over the years" }),
@@ -706,90 +734,99 @@ for (const viewport of [wide, narrow])
     }
   });
 
-test("the comparison and its file have procedure, place and median, and no title says where a hospital is", async () => {
-  const { ccn, zip } = await somewhere();
-  const code = "5072";
-  const { facility } = await answerOf<FacilityAnswer>(`/facilities/${ccn}`);
-  const { data: trend } = await answerOf<TrendsAnswer>(`/trends?procedure=${code}`);
-  const { data: texan } = await answerOf<TrendsAnswer>(`/trends?procedure=${code}&state=TX`);
-  const guarded = await openPage(browser, server.api);
-  const { page } = guarded;
-  page.setDefaultTimeout(patienceMs);
-  for (const [place, head, medians] of [
-    ["", "Nation's median", trend],
-    // The hospital is in California.
-    ["&state=TX", "Median in Texas", texan],
-    [`&near=${zip}`, `Median within 25 miles of ${zip}`, []],
-  ] as const) {
-    await page.goto(`/?procedure=${code}&with=${ccn}${place}`);
-    const card = page.locator("#compared");
-    await card.locator("tbody tr").nth(8).waitFor();
-    const said = (await card.locator("header").innerText()).replaceAll(/\s+/g, " ");
-    assert.match(said, /^The chosen hospital Skin growth removal or biopsy, 2021–2024$/);
-    for (const year of years.slice(0, -1)) {
-      const row = medians.find((one) => one.data_year === year);
-      for (const [title, amount] of [
-        [`Allowed in ${year}`, row?.median_allowed],
-        [`Charge in ${year}`, row?.median_charge],
-      ] as const) {
-        const cell = card.locator("tbody tr", { hasText: title }).locator("td").last();
-        assert.equal(await cell.innerText(), amount === undefined ? "–" : dollars(amount), title + place);
+testOfClicks(
+  "the comparison and its file have procedure, place and median, and no title says where a hospital is",
+  async () => {
+    const { ccn, zip } = await somewhere();
+    const code = "5072";
+    const { facility } = await answerOf<FacilityAnswer>(`/facilities/${ccn}`);
+    const { data: trend } = await answerOf<TrendsAnswer>(`/trends?procedure=${code}`);
+    const { data: texan } = await answerOf<TrendsAnswer>(`/trends?procedure=${code}&state=TX`);
+    const guarded = await openPage(browser, server.api);
+    const { page } = guarded;
+    for (const [place, head, medians] of [
+      ["", "Nation's median", trend],
+      // The hospital is in California.
+      ["&state=TX", "Median in Texas", texan],
+      [`&near=${zip}`, `Median within 25 miles of ${zip}`, []],
+    ] as const) {
+      await page.goto(`/?procedure=${code}&with=${ccn}${place}`);
+      const card = page.locator("#compared");
+      await card.locator("tbody tr").nth(8).waitFor();
+      const said = (await card.locator("header").innerText()).replaceAll(/\s+/g, " ");
+      assert.match(said, /^The chosen hospital Skin growth removal or biopsy, 2021–2024$/);
+      for (const year of years.slice(0, -1)) {
+        const row = medians.find((one) => one.data_year === year);
+        for (const [title, amount] of [
+          [`Allowed in ${year}`, row?.median_allowed],
+          [`Charge in ${year}`, row?.median_charge],
+        ] as const) {
+          const cell = card.locator("tbody tr", { hasText: title }).locator("td").last();
+          assert.equal(await cell.innerText(), amount === undefined ? "–" : dollars(amount), title + place);
+        }
+      }
+      const download = page.waitForEvent("download");
+      await card.getByRole("button", { name: "Download" }).click();
+      await card.getByRole("button", { name: "CSV", exact: true }).click();
+      const text = String(await textOf(await download));
+      const [heads, own, median, source] = text.split(/\r?\n/);
+      assert.match(
+        heads,
+        /^\ufeff?hospital,place,You pay with Medicare in 2024,Allowed in 2021,.*,procedure$/,
+      );
+      assert.ok(own.includes(`(${ccn})`) && own.includes(`"${facility.city}, ${facility.state}"`), own);
+      assert.ok(median.startsWith(head), median);
+      for (const row of [own, median]) assert.ok(row.endsWith(",Skin growth removal or biopsy"), row);
+      for (const { data_year, median_charge, median_allowed } of medians)
+        if (data_year < 2024)
+          for (const amount of [median_charge, median_allowed])
+            assert.ok(median.includes(`,${amount},`), median);
+      assert.match(source, /Source: .*The chosen hospital\./);
+      const drawn = await savedTexts(page, card);
+      assert.match(drawn, / The chosen hospital Skin growth removal or biopsy, 2021–2024/);
+      assert.equal(drawn.split("Skin growth removal").length, 2, "the procedure is said once");
+    }
+    await guarded.close();
+    guarded.assertWellBehaved();
+  },
+);
+
+testOfClicks(
+  "around a ZIP code, a trend is drawn only for compared hospitals, and the nation is named beside them",
+  async () => {
+    const { ccns, zip } = await nearlyEqual();
+    const guarded = await openPage(browser, server.api, { mayFail: (_, status) => status === 404 });
+    const { page } = guarded;
+    const years = page.locator("section.card", {
+      has: page.getByRole("heading", { name: "Over the years" }),
+    });
+    for (const [place, pinned, title] of [
+      ["", [], "Over the years, in the whole country"],
+      ["&state=CA", [], "Over the years, in California"],
+      ["&state=CA", ccns, "Over the years, in California"],
+      [`&near=${zip}&within=1`, [], null],
+      [`&near=${zip}&within=100`, [], null],
+      [`&near=${zip}&within=1`, ccns.slice(0, 1), "Over the years, beside the whole country"],
+      [`&near=${zip}&within=1`, ccns, "Over the years, beside the whole country"],
+    ] as const) {
+      await page.goto(`/?procedure=5072${place}${pinned.length === 0 ? "" : `&with=${pinned.join(",")}`}`);
+      await page.locator(".reading").waitFor();
+      if (title === null) assert.equal(await years.count(), 0, place);
+      else {
+        await years.locator(".end").first().waitFor();
+        assert.equal(await years.getByRole("heading").innerText(), title);
+        const isBeside = title.includes("beside");
+        assert.equal(await years.locator(".end.nation").count(), isBeside ? 1 : 0);
+        assert.equal(await years.locator(".end.allowed").count(), isBeside && pinned.length > 1 ? 0 : 1);
+        const saved = await savedTexts(page, years);
+        const where = title === "Over the years, in California" ? "in California" : "in the nation";
+        assert.ok(saved.includes(`the median charge ${where} is $`), saved);
       }
     }
-    const download = page.waitForEvent("download");
-    await card.getByRole("button", { name: "Download" }).click();
-    await card.getByRole("button", { name: "CSV", exact: true }).click();
-    const text = String(await textOf(await download));
-    const [heads, own, median, source] = text.split(/\r?\n/);
-    assert.match(heads, /^\ufeff?hospital,place,You pay with Medicare in 2024,Allowed in 2021,.*,procedure$/);
-    assert.ok(own.includes(`(${ccn})`) && own.includes(`"${facility.city}, ${facility.state}"`), own);
-    assert.ok(median.startsWith(head), median);
-    for (const row of [own, median]) assert.ok(row.endsWith(",Skin growth removal or biopsy"), row);
-    for (const { data_year, median_charge, median_allowed } of medians)
-      if (data_year < 2024)
-        for (const amount of [median_charge, median_allowed])
-          assert.ok(median.includes(`,${amount},`), median);
-    assert.match(source, /Source: .*The chosen hospital\./);
-    const drawn = await savedTexts(page, card);
-    assert.match(drawn, / The chosen hospital Skin growth removal or biopsy, 2021–2024/);
-    assert.equal(drawn.split("Skin growth removal").length, 2, "the procedure is said once");
-  }
-  await guarded.close();
-  guarded.assertWellBehaved();
-});
-
-test("around a ZIP code, a trend is drawn only for compared hospitals, and the nation is named beside them", async () => {
-  const { ccns, zip } = await nearlyEqual();
-  const guarded = await openPage(browser, server.api, { mayFail: (_, status) => status === 404 });
-  const { page } = guarded;
-  page.setDefaultTimeout(patienceMs);
-  const years = page.locator("section.card", { has: page.getByRole("heading", { name: "Over the years" }) });
-  for (const [place, pinned, title] of [
-    ["", [], "Over the years, in the whole country"],
-    ["&state=CA", [], "Over the years, in California"],
-    ["&state=CA", ccns, "Over the years, in California"],
-    [`&near=${zip}&within=1`, [], null],
-    [`&near=${zip}&within=100`, [], null],
-    [`&near=${zip}&within=1`, ccns.slice(0, 1), "Over the years, beside the whole country"],
-    [`&near=${zip}&within=1`, ccns, "Over the years, beside the whole country"],
-  ] as const) {
-    await page.goto(`/?procedure=5072${place}${pinned.length === 0 ? "" : `&with=${pinned.join(",")}`}`);
-    await page.locator(".reading").waitFor();
-    if (title === null) assert.equal(await years.count(), 0, place);
-    else {
-      await years.locator(".end").first().waitFor();
-      assert.equal(await years.getByRole("heading").innerText(), title);
-      const isBeside = title.includes("beside");
-      assert.equal(await years.locator(".end.nation").count(), isBeside ? 1 : 0);
-      assert.equal(await years.locator(".end.allowed").count(), isBeside && pinned.length > 1 ? 0 : 1);
-      const saved = await savedTexts(page, years);
-      const where = title === "Over the years, in California" ? "in California" : "in the nation";
-      assert.ok(saved.includes(`the median charge ${where} is $`), saved);
-    }
-  }
-  await guarded.close();
-  guarded.assertWellBehaved();
-});
+    await guarded.close();
+    guarded.assertWellBehaved();
+  },
+);
 
 /** Finds the texts of a saved picture that extend beyond its right edge. */
 function textsBeyond(svg: string): (string | null)[] {
@@ -803,120 +840,130 @@ function textsBeyond(svg: string): (string | null)[] {
   return beyond.map(({ textContent }) => textContent);
 }
 
-test("a patient finds what a knee replacement costs within 25 miles of a city, and at one hospital", async () => {
-  const inState = `/facilities?procedure=${procedure}&state=CA&limit=1`;
-  const [{ city, state }] = (await answerOf<FacilitiesAnswer>(inState)).data;
-  await walk("patient", async (page, act) => {
-    await act(field(page, "Procedure", "knee replacement"));
-    await act(option(page, "Knee, hip or shoulder replacement"));
-    await act(field(page, "State, city or ZIP code", `${city} ${state}`));
-    await act(option(page, `Within 25 miles of ${city}, ${state}`));
-    const zip = new URL(page.url()).searchParams.get("near");
-    const there = await answerOf<FacilitiesAnswer>(
-      `/facilities?city=${encodeURIComponent(`${city}, ${state}`)}`,
-    );
-    assert.ok(
-      there.data.some((one) => one.zip === zip),
-      `${zip} is in ${city}`,
-    );
-    await heading(page, `Within 25 miles of ${city}, ${state}, `);
-    await page
-      .getByRole("button", { name: `Remove: Within 25 miles of ${city}, ${state} (ZIP code ${zip})` })
-      .waitFor();
-    const around = `/facilities?procedure=${procedure}&near=${zip}&within=25`;
-    const { summary, data, source } = await answerOf<FacilitiesAnswer>(`${around}&sort=distance`);
-    assert.ok(data.length > 1, "several hospitals");
-    await heading(page, dollars(summary.max_charge ?? 0));
-    await heading(page, `for a ${name}`);
-    const allowed = data.map(({ medicare_allowed }) => medicare_allowed ?? 0).sort((a, b) => a - b);
-    // For few hospitals, the sentence gives the range of allowed amounts instead of the median.
-    const least = `${dollars(allowed[0])} to ${dollars(allowed[allowed.length - 1])}`;
-    await heading(
-      page,
-      data.length < 8
-        ? `Medicare allows ${least}`
-        : `Medicare typically allows ${dollars(summary.median_allowed ?? 0)}`,
-    );
-    const first = page.locator(".facilities tbody tr").first();
-    await first.filter({ hasText: data[0].facility }).waitFor();
-    // The first amount of a row is the patient's.
-    for (const [i, { medicare_allowed }] of data.slice(0, 3).entries()) {
-      const share = shareOf(medicare_allowed ?? 0, source.data_year);
-      assert.equal(await page.locator(".facilities tbody td.pays").nth(i).innerText(), dollars(share));
+testOfClicks(
+  "a patient finds what a knee replacement costs within 25 miles of a city, and at one hospital",
+  async () => {
+    const inState = `/facilities?procedure=${procedure}&state=CA&limit=1`;
+    const [{ city, state }] = (await answerOf<FacilitiesAnswer>(inState)).data;
+    await walk("patient", async (page, act) => {
+      await act(field(page, "Procedure", "knee replacement"));
+      await act(option(page, "Knee, hip or shoulder replacement"));
+      await act(field(page, "State, city or ZIP code", `${city} ${state}`));
+      await act(option(page, `Within 25 miles of ${city}, ${state}`));
+      const zip = await until(
+        "a ZIP code in the address",
+        () => new URL(page.url()).searchParams.get("near"),
+        () => page.url(),
+      );
+      const there = await answerOf<FacilitiesAnswer>(
+        `/facilities?city=${encodeURIComponent(`${city}, ${state}`)}`,
+      );
+      assert.ok(
+        there.data.some((one) => one.zip === zip),
+        `${zip} is in ${city}`,
+      );
+      await heading(page, `Within 25 miles of ${city}, ${state}, `);
+      await page
+        .getByRole("button", { name: `Remove: Within 25 miles of ${city}, ${state} (ZIP code ${zip})` })
+        .waitFor();
+      const around = `/facilities?procedure=${procedure}&near=${zip}&within=25`;
+      const { summary, data, source } = await answerOf<FacilitiesAnswer>(`${around}&sort=distance`);
+      assert.ok(data.length > 1, "several hospitals");
+      await heading(page, dollars(summary.max_charge ?? 0));
+      await heading(page, `for a ${name}`);
+      const allowed = data.map(({ medicare_allowed }) => medicare_allowed ?? 0).sort((a, b) => a - b);
+      // For few hospitals, the sentence gives the range of allowed amounts instead of the median.
+      const least = `${dollars(allowed[0])} to ${dollars(allowed[allowed.length - 1])}`;
+      await heading(
+        page,
+        data.length < 8
+          ? `Medicare allows ${least}`
+          : `Medicare typically allows ${dollars(summary.median_allowed ?? 0)}`,
+      );
+      const first = page.locator(".facilities tbody tr").first();
+      await first.filter({ hasText: data[0].facility }).waitFor();
+      // The first amount of a row is the patient's.
+      for (const [i, { medicare_allowed }] of data.slice(0, 3).entries()) {
+        const share = shareOf(medicare_allowed ?? 0, source.data_year);
+        assert.equal(await page.locator(".facilities tbody td.pays").nth(i).innerText(), dollars(share));
+      }
+      assert.ok((await first.innerText()).includes(milesText(data[0].distance, data[0].zip === zip)));
+      await act(first.getByRole("link", { name: data[0].facility }).click());
+      const charge = dollars(data[0].submitted_charge ?? 0);
+      await page.locator(".under", { hasText: `For a ${name} it charges ${charge}` }).waitFor();
+      const [row, ...others] = await page.locator(".standing tbody tr").allInnerTexts();
+      assert.ok(row.includes(charge) && others.length > 0, `the first row is the procedure's: ${row}`);
+    });
+  },
+);
+
+testOfClicks(
+  "a city without a hospital in the data is a place, and a name of several cities is a question",
+  async () => {
+    const mayFail = ({ searchParams }: URL) => searchParams.has("near") || searchParams.has("city");
+    const guarded = await openPage(browser, server.api, { mayFail });
+    const { page } = guarded;
+    await page.goto("/?procedure=5115&state=TX");
+    await heading(page, "In Texas");
+    const place = page.getByRole("combobox", { name: "State, city or ZIP code" });
+    for (const [text, title, near] of [
+      ["Houston TX", "Within 25 miles of Houston, TX", "Houston, TX"],
+      ["New York City", "Within 25 miles of New York, NY", "New York, NY"],
+      ["Springfield", "Several states have a place “Springfield”.", "Springfield"],
+    ]) {
+      await place.fill(text);
+      await page.locator(".place [aria-selected=true] > span", { hasText: title }).waitFor();
+      await page.keyboard.press("Enter");
+      await addressed(page, (url) => url.searchParams.get("near") === near);
+      assert.equal(new URL(page.url()).searchParams.get("state"), null);
     }
-    assert.ok((await first.innerText()).includes(milesText(data[0].distance, data[0].zip === zip)));
-    await act(first.getByRole("link", { name: data[0].facility }).click());
-    const charge = dollars(data[0].submitted_charge ?? 0);
-    await page.locator(".under", { hasText: `For a ${name} it charges ${charge}` }).waitFor();
-    const [row, ...others] = await page.locator(".standing tbody tr").allInnerTexts();
-    assert.ok(row.includes(charge) && others.length > 0, `the first row is the procedure's: ${row}`);
-  });
-});
+    await page.getByRole("link", { name: "Springfield, IL" }).click();
+    await addressed(page, (url) => url.searchParams.get("near") === "Springfield, IL");
+    await guarded.close();
+    guarded.assertWellBehaved();
+  },
+);
 
-test("a city without a hospital in the data is a place, and a name of several cities is a question", async () => {
-  const mayFail = ({ searchParams }: URL) => searchParams.has("near") || searchParams.has("city");
-  const guarded = await openPage(browser, server.api, { mayFail });
-  const { page } = guarded;
-  page.setDefaultTimeout(patienceMs);
-  await page.goto("/?procedure=5115&state=TX");
-  await heading(page, "In Texas");
-  const place = page.getByRole("combobox", { name: "State, city or ZIP code" });
-  for (const [text, title, near] of [
-    ["Houston TX", "Within 25 miles of Houston, TX", "Houston, TX"],
-    ["New York City", "Within 25 miles of New York, NY", "New York, NY"],
-    ["Springfield", "Several states have a place “Springfield”.", "Springfield"],
-  ]) {
-    await place.fill(text);
-    await page.locator(".place [aria-selected=true] > span", { hasText: title }).waitFor();
-    await page.keyboard.press("Enter");
-    await page.waitForURL((url) => url.searchParams.get("near") === near);
-    assert.equal(new URL(page.url()).searchParams.get("state"), null);
-  }
-  await page.getByRole("link", { name: "Springfield, IL" }).click();
-  await page.waitForURL((url) => url.searchParams.get("near") === "Springfield, IL");
-  await guarded.close();
-  guarded.assertWellBehaved();
-});
+testOfClicks(
+  "a hospital's procedures are found by a code, a short form, Spanish and plain words, and nothing is claimed of other words",
+  async () => {
+    const mayFail = ({ searchParams }: URL, status: number) => searchParams.has("q") && status === 404;
+    const guarded = await openPage(browser, server.api, { mayFail });
+    const { page } = guarded;
+    const list = await answerOf<FacilitiesAnswer>(
+      `/facilities?procedure=${procedure}&sort=services&order=desc&limit=1`,
+    );
+    const [{ ccn }] = list.data;
+    const { data } = await answerOf<FacilityAnswer>(`/facilities/${ccn}`);
+    await page.goto(`/facilities/${ccn}`);
+    const words = page.getByLabel("Find a procedure");
+    const rows = page.locator(".standing tbody tr");
+    const all = page.getByRole("heading", { name: new RegExp(`^${data.length} procedures`) });
+    for (const text of ["27447", "TKA", "27130", "total knee", "knee surgery", "rodilla", "knee", "5115"]) {
+      await words.fill("");
+      await all.waitFor();
+      await words.fill(text);
+      await all.waitFor({ state: "detached" });
+      await rows.filter({ hasText: procedure }).waitFor();
+    }
+    for (const [text, said] of [
+      ["qqqq", /^Nothing matches “qqqq”\./],
+      ["MRI", /^MRI: not in this data\.$/],
+      ["colonoscopy 45378", /^Colonoscopy .*: not in this data\./],
+    ] as const) {
+      await words.fill(text);
+      const status = page.locator(".standing p[role=status]").filter({ hasText: said });
+      await status.waitFor();
+      assert.doesNotMatch(await status.innerText(), /no price/);
+    }
+    await guarded.close();
+    guarded.assertWellBehaved();
+  },
+);
 
-test("a hospital's procedures are found by a code, a short form, Spanish and plain words, and nothing is claimed of other words", async () => {
-  const mayFail = ({ searchParams }: URL, status: number) => searchParams.has("q") && status === 404;
-  const guarded = await openPage(browser, server.api, { mayFail });
-  const { page } = guarded;
-  page.setDefaultTimeout(patienceMs);
-  const list = await answerOf<FacilitiesAnswer>(
-    `/facilities?procedure=${procedure}&sort=services&order=desc&limit=1`,
-  );
-  const [{ ccn }] = list.data;
-  const { data } = await answerOf<FacilityAnswer>(`/facilities/${ccn}`);
-  await page.goto(`/facilities/${ccn}`);
-  const words = page.getByLabel("Find a procedure");
-  const rows = page.locator(".standing tbody tr");
-  const all = page.getByRole("heading", { name: new RegExp(`^${data.length} procedures`) });
-  for (const text of ["27447", "TKA", "27130", "total knee", "knee surgery", "rodilla", "knee", "5115"]) {
-    await words.fill("");
-    await all.waitFor();
-    await words.fill(text);
-    await all.waitFor({ state: "detached" });
-    await rows.filter({ hasText: procedure }).waitFor();
-  }
-  for (const [text, said] of [
-    ["qqqq", /^Nothing matches “qqqq”\./],
-    ["MRI", /^MRI: not in this data\.$/],
-    ["colonoscopy 45378", /^Colonoscopy .*: not in this data\./],
-  ] as const) {
-    await words.fill(text);
-    const status = page.locator(".standing p[role=status]").filter({ hasText: said });
-    await status.waitFor();
-    assert.doesNotMatch(await status.innerText(), /no price/);
-  }
-  await guarded.close();
-  guarded.assertWellBehaved();
-});
-
-test("typed words and a link with them lead to the same, unless a suggestion is chosen", async () => {
+testOfClicks("typed words and a link with them lead to the same, unless a suggestion is chosen", async () => {
   const guarded = await openPage(browser, server.api);
   const { page } = guarded;
-  page.setDefaultTimeout(patienceMs);
   for (const [words, said] of [
     ["pacemaker", /^“pacemaker” may mean/],
     ["marcapasos nuevo", /^“marcapasos nuevo” may mean/],
@@ -941,7 +988,7 @@ test("typed words and a link with them lead to the same, unless a suggestion is 
       await field(page, "Procedure", "heart");
       await page.keyboard.press("Enter");
     }
-    await page.waitForURL((url) => url.searchParams.get("procedure") === "5191");
+    await addressed(page, (url) => url.searchParams.get("procedure") === "5191");
     await page.locator(".under", { hasText: "“heart” also may be: " }).waitFor();
     const procedure = page.getByRole("combobox", { name: "Procedure" });
     await until(
@@ -955,70 +1002,74 @@ test("typed words and a link with them lead to the same, unless a suggestion is 
   await field(page, "Procedure", "pacemaker");
   await page.getByRole("option", { name: "may mean several procedures" }).waitFor();
   await option(page, "5222");
-  await page.waitForURL((url) => url.searchParams.get("procedure") === "5222");
+  await addressed(page, (url) => url.searchParams.get("procedure") === "5222");
   await guarded.close();
   guarded.assertWellBehaved();
 });
 
-test("a journalist gets a state's dearest hospitals, a chart with its source, and a permanent link", async () => {
-  await walk("journalist", async (page, act) => {
-    await act(field(page, "State, city or ZIP code", "texas"));
-    await act(option(page, "Texas"));
-    await heading(page, "In Texas, ");
-    await act(page.getByRole("columnheader", { name: "Charge" }).getByRole("button").click());
-    const dearest = "/facilities?procedure=5072&state=TX&sort=charge&order=desc&limit=10";
-    const { data, source } = await answerOf<FacilitiesAnswer>(dearest);
-    await page.locator(".facilities tbody tr").first().filter({ hasText: data[0].facility }).waitFor();
-    const shown = await page.locator(".facilities tbody .name a").allInnerTexts();
-    assert.deepEqual(
-      shown.slice(0, data.length),
-      data.map(({ facility }) => facility),
-    );
-    const card = (name: string) => page.locator("section.card", { has: page.getByRole("heading", { name }) });
-    const charges = card("How charges are spread");
-    const saved = async (format: string, picture = charges) => {
-      const download = page.waitForEvent("download");
-      const opener = picture.getByRole("button", { name: "Download" });
-      if ((await opener.getAttribute("aria-expanded")) === "false") await opener.click();
-      await picture.getByRole("button", { name: format, exact: true }).click();
-      return textOf(await download);
-    };
-    let png = Buffer.alloc(0);
-    await act(
-      saved("PNG").then((content) => {
-        png = content;
-      }),
-    );
-    assert.equal(png.toString("latin1", 1, 4), "PNG");
-    assert.ok(png.readUInt32BE(16) > 1000, "as wide as two pixels for one");
-    const svg = String(await saved("SVG"));
-    const sentence = await page.locator("h1").innerText();
-    const texts = [...svg.matchAll(/<text[^>]*>([^<]*)<\/text>/g)].map(([, text]) => text).join(" ");
-    assert.ok(texts.includes(sentence), texts);
-    assert.match(texts, new RegExp(`Source: .*version ${source.data_version}`));
-    assert.equal(texts.split("Source: ").length, 2, "the source is said once");
-    assert.doesNotMatch(svg, /var\(/);
-    const ofYears = String(await saved("SVG", card("Over the years")));
-    assert.match(ofYears, /Source: .*\(synthetic\)/);
-    const yearsTexts = ofYears.replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
-    assert.match(yearsTexts, /charges, 20\d\d–20\d\d \(versions 20/);
-    assert.equal(yearsTexts.split("Synthetic sample of").length, 2, "the years' title is said once");
-    for (const picture of [svg, ofYears]) {
-      assert.deepEqual(await page.evaluate(textsBeyond, picture), []);
-      assert.match(picture, />Synthetic sample: nothing here is real\.<\/text>/);
-    }
-    await act(charges.getByRole("button", { name: "Share" }).click());
-    await charges.getByRole("button", { name: "Copy link" }).click();
-    await charges.getByRole("button", { name: "copied" }).waitFor();
-    const link = await page.evaluate(() => navigator.clipboard.readText());
-    assert.equal(new URL(link).searchParams.get("year"), source.data_version);
-    await page.goto(link);
-    await heading(page, sentence);
-    await page.locator(".facilities tbody tr").first().filter({ hasText: data[0].facility }).waitFor();
-  });
-});
+testOfClicks(
+  "a journalist gets a state's dearest hospitals, a chart with its source, and a permanent link",
+  async () => {
+    await walk("journalist", async (page, act) => {
+      await act(field(page, "State, city or ZIP code", "texas"));
+      await act(option(page, "Texas"));
+      await heading(page, "In Texas, ");
+      await act(page.getByRole("columnheader", { name: "Charge" }).getByRole("button").click());
+      const dearest = "/facilities?procedure=5072&state=TX&sort=charge&order=desc&limit=10";
+      const { data, source } = await answerOf<FacilitiesAnswer>(dearest);
+      await page.locator(".facilities tbody tr").first().filter({ hasText: data[0].facility }).waitFor();
+      const shown = await page.locator(".facilities tbody .name a").allInnerTexts();
+      assert.deepEqual(
+        shown.slice(0, data.length),
+        data.map(({ facility }) => facility),
+      );
+      const card = (name: string) =>
+        page.locator("section.card", { has: page.getByRole("heading", { name }) });
+      const charges = card("How charges are spread");
+      const saved = async (format: string, picture = charges) => {
+        const download = page.waitForEvent("download");
+        const opener = picture.getByRole("button", { name: "Download" });
+        if ((await opener.getAttribute("aria-expanded")) === "false") await opener.click();
+        await picture.getByRole("button", { name: format, exact: true }).click();
+        return textOf(await download);
+      };
+      let png = Buffer.alloc(0);
+      await act(
+        saved("PNG").then((content) => {
+          png = content;
+        }),
+      );
+      assert.equal(png.toString("latin1", 1, 4), "PNG");
+      assert.ok(png.readUInt32BE(16) > 1000, "as wide as two pixels for one");
+      const svg = String(await saved("SVG"));
+      const sentence = await page.locator("h1").innerText();
+      const texts = [...svg.matchAll(/<text[^>]*>([^<]*)<\/text>/g)].map(([, text]) => text).join(" ");
+      assert.ok(texts.includes(sentence), texts);
+      assert.match(texts, new RegExp(`Source: .*version ${source.data_version}`));
+      assert.equal(texts.split("Source: ").length, 2, "the source is said once");
+      assert.doesNotMatch(svg, /var\(/);
+      const ofYears = String(await saved("SVG", card("Over the years")));
+      assert.match(ofYears, /Source: .*\(synthetic\)/);
+      const yearsTexts = ofYears.replaceAll(/<[^>]*>/g, " ").replaceAll(/\s+/g, " ");
+      assert.match(yearsTexts, /charges, 20\d\d–20\d\d \(versions 20/);
+      assert.equal(yearsTexts.split("Synthetic sample of").length, 2, "the years' title is said once");
+      for (const picture of [svg, ofYears]) {
+        assert.deepEqual(await page.evaluate(textsBeyond, picture), []);
+        assert.match(picture, />Synthetic sample: nothing here is real\.<\/text>/);
+      }
+      await act(charges.getByRole("button", { name: "Share" }).click());
+      await charges.getByRole("button", { name: "Copy link" }).click();
+      await charges.getByRole("button", { name: "copied" }).waitFor();
+      const link = await page.evaluate(() => navigator.clipboard.readText());
+      assert.equal(new URL(link).searchParams.get("year"), source.data_version);
+      await page.goto(link);
+      await heading(page, sentence);
+      await page.locator(".facilities tbody tr").first().filter({ hasText: data[0].facility }).waitFor();
+    });
+  },
+);
 
-test("an analyst compares two hospitals over four years", async () => {
+testOfClicks("an analyst compares two hospitals over four years", async () => {
   const { data } = await answerOf<FacilitiesAnswer>(
     "/facilities?procedure=5072&sort=services&order=desc&limit=40",
   );
@@ -1078,11 +1129,11 @@ test("an analyst compares two hospitals over four years", async () => {
   });
 });
 
-test("a developer gets a key and a first response", async () => {
+testOfClicks("a developer gets a key and a first response", async () => {
   await walk("developer", async (page, act) => {
     await act(page.getByRole("link", { name: "Get a key" }).click());
     await act(page.getByLabel("Your name").fill("Ann Smith"));
-    await act(page.getByLabel("Your e-mail address").fill("ann@example.org"));
+    await act(page.getByLabel("Your e-mail address").fill(`ann${++developers}@example.org`));
     await act(page.getByRole("button", { name: "Get a key" }).click());
     const command = page.locator(".command", { has: page.getByRole("group", { name: "Command" }) });
     await act(command.getByRole("button", { name: "copy" }).click());
@@ -1093,66 +1144,69 @@ test("a developer gets a key and a first response", async () => {
   });
 });
 
-test("an operator sees during refusals who is refused, bad keys and a delivery's next try, and removes a refused file", async (t) => {
-  const receiver = createServer((_, response) => response.writeHead(503).end()).listen(0, "127.0.0.1");
-  await once(receiver, "listening");
-  t.after(() => receiver.close());
-  const { port } = receiver.address() as AddressInfo;
-  const stateDir = temporaryFolder();
-  const [fast, spent] = [
-    createKey(stateDir, "newsroom", { burst: 1, quota: 1000 }),
-    createKey(stateDir, "clinic", { burst: 1000, quota: 5 }),
-  ];
-  const store = Store.open(stateDir);
-  const clinic = store.accounts.byName("clinic") ?? assert.fail();
-  const webhook = { webhook: `http://localhost:${port}/`, webhook_secret: newWebhookSecret() };
-  store.accounts.update({ ...clinic, ...webhook });
-  store.close();
-  const datasetsDir = datasetsFolder(["2024.3"]);
-  const file = path.join(datasetsDir, "it's a copy of 2024.parquet");
-  writeFileSync(file, "no snapshot");
-  const env = { WEBHOOK_ALLOW_LOOPBACK: "true" };
-  const busy = await startServer({ stateDir, datasetsDir, env });
-  const statuses: number[] = [];
-  for (let i = 0; i < 20; i++)
-    for (const key of [busy.key, fast, spent, `${fast.slice(0, -1)}!`]) {
-      const { status } = await call(busy, "GET /api/v1/usage", { Authorization: `Bearer ${key}` });
-      statuses.push(status);
-    }
-  for (const status of [200, 401, 429]) assert.ok(statuses.includes(status), `${status} is answered`);
-  await walk(
-    "operator",
-    async (page, act) => {
-      const said = (text: RegExp) => page.locator(".attention li", { hasText: text }).waitFor();
-      const section = (title: string) =>
-        page.locator("section", { has: page.getByRole("heading", { name: title }) });
-      await act(page.getByRole("button", { name: "an hour" }).click());
-      await said(
-        /requests in the last hour are refused, .*\(429\): most of (newsroom, clinic|clinic, newsroom)\./,
-      );
-      await said(/requests in the last hour have no key that works \(401\)\./);
-      await said(/1 account has used up the month's quota: clinic\./);
-      await said(/1 delivery is being retried\./);
-      await said(/1 file is refused; the previous data is still served\./);
-      for (const account of ["newsroom", "clinic"]) {
-        const row = section("Accounts").getByRole("row", { name: account });
-        const refused = await row.locator('[data-name="Refused in an hour"]').innerText();
-        assert.ok(Number(refused) > 0, `${account}: ${refused}`);
+testOfClicks(
+  "an operator sees during refusals who is refused, bad keys and a delivery's next try, and removes a refused file",
+  async (t) => {
+    const receiver = createServer((_, response) => response.writeHead(503).end()).listen(0, "127.0.0.1");
+    await once(receiver, "listening");
+    t.after(() => receiver.close());
+    const { port } = receiver.address() as AddressInfo;
+    const stateDir = temporaryFolder();
+    const [fast, spent] = [
+      createKey(stateDir, "newsroom", { burst: 1, quota: 1000 }),
+      createKey(stateDir, "clinic", { burst: 1000, quota: 5 }),
+    ];
+    const store = Store.open(stateDir);
+    const clinic = store.accounts.byName("clinic") ?? assert.fail();
+    const webhook = { webhook: `http://localhost:${port}/`, webhook_secret: newWebhookSecret() };
+    store.accounts.update({ ...clinic, ...webhook });
+    store.close();
+    const datasetsDir = datasetsFolder(["2024.3"]);
+    const file = path.join(datasetsDir, "it's a copy of 2024.parquet");
+    writeFileSync(file, "no snapshot");
+    const env = { WEBHOOK_ALLOW_LOOPBACK: "true" };
+    const busy = await startServer({ stateDir, datasetsDir, env });
+    const statuses: number[] = [];
+    for (let i = 0; i < 20; i++)
+      for (const key of [busy.key, fast, spent, `${fast.slice(0, -1)}!`]) {
+        const { status } = await call(busy, "GET /api/v1/usage", { Authorization: `Bearer ${key}` });
+        statuses.push(status);
       }
-      const delivery = section("Events").getByRole("row", { name: /clinic 80 % .* pending/ });
-      const cell = (name: string) => delivery.locator(`[data-name="${name}"]`);
-      await cell("Last answer").getByText("503").waitFor();
-      assert.ok(Date.parse(await cell("Next try").innerText()) > 0, "a time");
-      await section("Events")
-        .getByRole("row", { name: /clinic 100 % .* after 80 % is delivered/ })
-        .waitFor();
-      const command = await section("Refused files").locator("td code").last().innerText();
-      await act(promisify(execFile)("sh", ["-c", command]));
-      await section("Refused files").waitFor({ state: "detached" });
-      assert.equal(existsSync(file), false);
-      assert.equal(await page.locator(".attention .bad").count(), 0);
-    },
-    { origin: busy.ops, first: ".attention .warn" },
-  );
-  assert.equal(await busy.stop(), 0);
-});
+    for (const status of [200, 401, 429]) assert.ok(statuses.includes(status), `${status} is answered`);
+    await walk(
+      "operator",
+      async (page, act) => {
+        const said = (text: RegExp) => page.locator(".attention li", { hasText: text }).waitFor();
+        const section = (title: string) =>
+          page.locator("section", { has: page.getByRole("heading", { name: title }) });
+        await act(page.getByRole("button", { name: "an hour" }).click());
+        await said(
+          /requests in the last hour are refused, .*\(429\): most of (newsroom, clinic|clinic, newsroom)\./,
+        );
+        await said(/requests in the last hour have no key that works \(401\)\./);
+        await said(/1 account has used up the month's quota: clinic\./);
+        await said(/1 delivery is being retried\./);
+        await said(/1 file is refused; the previous data is still served\./);
+        for (const account of ["newsroom", "clinic"]) {
+          const row = section("Accounts").getByRole("row", { name: account });
+          const refused = await row.locator('[data-name="Refused in an hour"]').innerText();
+          assert.ok(Number(refused) > 0, `${account}: ${refused}`);
+        }
+        const delivery = section("Events").getByRole("row", { name: /clinic 80 % .* pending/ });
+        const cell = (name: string) => delivery.locator(`[data-name="${name}"]`);
+        await cell("Last answer").getByText("503").waitFor();
+        assert.ok(Date.parse(await cell("Next try").innerText()) > 0, "a time");
+        await section("Events")
+          .getByRole("row", { name: /clinic 100 % .* after 80 % is delivered/ })
+          .waitFor();
+        const command = await section("Refused files").locator("td code").last().innerText();
+        await act(promisify(execFile)("sh", ["-c", command]));
+        await section("Refused files").waitFor({ state: "detached" });
+        assert.equal(existsSync(file), false);
+        assert.equal(await page.locator(".attention .bad").count(), 0);
+      },
+      { origin: busy.ops, first: ".attention .warn" },
+    );
+    assert.equal(await busy.stop(), 0);
+  },
+);

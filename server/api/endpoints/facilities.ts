@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import {
   citiesNamed,
+  defaultMiles,
   dollarsOf,
-  type FacilityFilter,
   type FacilityPrice,
   facilityOfItem,
   facilityPage,
@@ -11,48 +11,37 @@ import {
   findPlace,
   type Image,
   listFacilities,
-  maxCents,
   nameFacility,
   type Point,
   pointAt,
   priceOfRow,
-  rowStatuses,
   splitWords,
   textAt,
   zipPattern,
 } from "../../../engine/query.ts";
-import { wholeNumber } from "../../shared/schemas.ts";
-import { type Endpoint, endpoint, sourceOf } from "../endpoint.ts";
+import { endpoint, sourceOf } from "../endpoint.ts";
 import { ApiError, echo } from "../errors.ts";
+import { facilityFilters, type Needed } from "../facility-filters.ts";
 import { noFacilities } from "../not-found.ts";
 import { nextPage, queryOf } from "../paging.ts";
-import { ccns, dollars, place, rowLimit, states, textUpTo } from "../parameters.ts";
+import { rowLimit, textUpTo } from "../parameters.ts";
 import { type ProcedureAsked, procedureAsked } from "../procedure-asked.ts";
 import { facilitiesResponse } from "../responses.ts";
 import { dollarsOrNull, standingOf } from "./facility.ts";
 
 /** Answers with the facilities that meet the request's conditions, and with their prices for a procedure. */
 
-const statuses = [...rowStatuses, "all"] as const;
 const orders = ["asc", "desc"] as const;
-const maxCityCharacters = 100;
 const maxProcedureCharacters = 200;
-const defaultMiles = 50;
 
-/** Parameters and sort orders that require another parameter. */
-const needed = {
-  within: "near",
-  min_charge: "procedure",
-  max_charge: "procedure",
-  status: "procedure",
-  "sort=distance": "near",
-  "sort=charge": "procedure",
-  "sort=allowed": "procedure",
-  "sort=markup": "procedure",
-  "sort=services": "procedure",
-} as const;
-/** Ends the description of a parameter that requires another one. */
-const onlyWith = (name: keyof typeof needed) => `Only with \`${needed[name]}\`.`;
+/** The sort orders that require a parameter. */
+const neededBySort: Partial<Record<(typeof facilitySorts)[number], Needed>> = {
+  distance: "near",
+  charge: "procedure",
+  allowed: "procedure",
+  markup: "procedure",
+  services: "procedure",
+};
 
 const parameters = v.object({
   procedure: v.optional(
@@ -64,58 +53,7 @@ const parameters = v.object({
       v.examples(["5072"]),
     ),
   ),
-  state: states,
-  city: v.optional(
-    v.pipe(
-      textUpTo(maxCityCharacters, `a city's name of 1 to ${maxCityCharacters} characters`),
-      v.description(
-        "A city's name, perhaps with its state, compared without case, accents and abbreviations: `St Louis, MO`.",
-      ),
-      v.examples(["badger creek"]),
-    ),
-  ),
-  ccn: ccns,
-  near: v.optional(
-    v.pipe(
-      place,
-      v.description(
-        "A ZIP code, or a city with its state, such as `Boston, MA`. Only hospitals around it are listed, each with its distance.",
-      ),
-      v.examples(["20001"]),
-    ),
-  ),
-  within: v.optional(
-    v.pipe(
-      wholeNumber(1, 500),
-      v.description(
-        `Maximum distance from \`near\` in miles, 1 to 500; default ${defaultMiles}. ${onlyWith("within")}`,
-      ),
-      v.examples([25]),
-    ),
-  ),
-  min_charge: v.optional(
-    v.pipe(
-      dollars(maxCents / 100),
-      v.description(`The lowest charge in dollars. ${onlyWith("min_charge")}`),
-      v.examples([1000]),
-    ),
-  ),
-  max_charge: v.optional(
-    v.pipe(
-      dollars(maxCents / 100),
-      v.description(`The highest charge in dollars. ${onlyWith("max_charge")}`),
-      v.examples([20000]),
-    ),
-  ),
-  status: v.optional(
-    v.pipe(
-      v.picklist(statuses, `one of ${statuses.join(", ")}`),
-      v.description(
-        `Only hospitals whose row has this status; default \`priced\`. Other rows have no amounts. ${onlyWith("status")}`,
-      ),
-      v.examples(["all"]),
-    ),
-  ),
+  ...facilityFilters.parameters,
   sort: v.optional(
     v.pipe(
       v.picklist(facilitySorts, `one of ${facilitySorts.join(", ")}`),
@@ -143,12 +81,12 @@ type Values = v.InferOutput<typeof parameters>;
  * @throws ApiError `invalid_parameter`
  */
 function checkTogether(values: Values): void {
-  const others: Partial<Record<string, "procedure" | "near">> = needed;
-  for (const [name, value] of Object.entries(values)) {
-    const what = name === "sort" ? `sort=${value}` : name;
-    const other = others[what];
-    if (value === undefined || other === undefined || values[other] !== undefined) continue;
-    const message = `${what} is for requests with ${other}: add ${other}, or omit it`;
+  const bySort = neededBySort[values.sort];
+  const lacking = facilityFilters.lacking(values).map((each) => ({ ...each, what: each.name }));
+  if (bySort !== undefined && values[bySort] === undefined)
+    lacking.push({ name: "sort", what: `sort=${values.sort}`, needs: bySort });
+  for (const { name, what, needs } of lacking) {
+    const message = `${what} is for requests with ${needs}: add ${needs}, or omit it`;
     throw new ApiError("invalid_parameter", message, { param: name });
   }
   const { min_charge: least = 0, max_charge: most = Number.POSITIVE_INFINITY } = values;
@@ -180,30 +118,17 @@ function nearOf(image: Image, asked: string): Near {
   throw new ApiError("invalid_parameter", `near is ${echo(asked)}, ${reason}`, { param: "near" });
 }
 
-const inCents = (amount: number | undefined) => (amount === undefined ? undefined : Math.round(amount * 100));
-
-function filterOf(values: Values, procedure: number | undefined, near: Near | undefined): FacilityFilter {
-  return {
-    procedure,
-    status: values.status ?? "priced",
-    minCharge: inCents(values.min_charge),
-    maxCharge: inCents(values.max_charge),
-    states: values.state,
-    city: values.city,
-    ccns: values.ccn,
-    near: near && { ...near, miles: values.within ?? defaultMiles },
-  };
-}
-
 /** The query with all defaults, and null for absent parameters. @param asked null on later pages */
 function understood(values: Values, procedure: ProcedureAsked | undefined, asked: string | null) {
-  const { near } = values;
-  const all = Object.keys(parameters.entries).map((name) => [name, values[name as keyof Values] ?? null]);
+  const { near, within, status, sort, order, limit } = values;
   return {
-    ...Object.fromEntries(all),
     procedure: procedure === undefined ? null : { code: procedure.code, name: procedure.name, asked },
-    within: near === undefined ? null : (values.within ?? defaultMiles),
-    status: procedure === undefined ? null : (values.status ?? "priced"),
+    ...facilityFilters.echoOf(values),
+    within: near === undefined ? null : (within ?? defaultMiles),
+    status: procedure === undefined ? null : (status ?? "priced"),
+    sort,
+    order,
+    limit,
   };
 }
 
@@ -215,13 +140,14 @@ const priceFieldsOf = (price: FacilityPrice) => ({
   services: price.services,
   beneficiaries: price.beneficiaries,
   status: price.status,
-  national: standingOf(price.national),
-  within_state: standingOf(price.state),
+  national: price.national && standingOf(price.national),
+  within_state: price.state && standingOf(price.state),
 });
 
-export const facilities: Endpoint = endpoint({
+const name = "facilities" as const;
+export const facilities = endpoint({
   path: "/healthcare/facilities",
-  name: "facilities",
+  name,
   summary: "Hospitals by state, city, CCN or nearness, and with a procedure group what each charges for it",
   description:
     "Lists hospitals that meet every condition that is given. With `procedure`, only hospitals that have the procedure group " +
@@ -246,15 +172,17 @@ export const facilities: Endpoint = endpoint({
     // What words mean may change with the software's release.
     if (asked?.isSearched) context.isPinned = false;
     const known = { ...values, procedure: asked?.code, near: near?.name };
-    const filter = filterOf(values, asked?.procedure, near);
+    const around = near && { ...near, miles: values.within ?? defaultMiles };
+    const filter = { ...facilityFilters.filterOf(values, { image, around }), procedure: asked?.procedure };
     const isDescending = values.order === "desc";
     const page = facilityPage(image, filter, values.sort, isDescending, offset, values.limit);
     const { length } = page;
     if (length === 0) {
       const { sort: _, order: __, limit: ___, ...narrowing } = known;
-      throw noFacilities(image, queryOf(narrowing), listFacilities(image, filter, values.sort));
+      const there = { ...facilityFilters.placeOf(values, { image, around }), procedure: asked?.procedure };
+      throw noFacilities(image, queryOf(narrowing), listFacilities(image, filter, values.sort), there);
     }
-    const next = nextPage(context, facilities.name, length, values.limit, () => queryOf(known));
+    const next = nextPage(context, name, length, values.limit, () => queryOf(known));
     const isPriced = asked !== undefined;
     const unknown = values.ccn?.filter((ccn) => findFacility(image, ccn) < 0);
     const row = (item: number, i: number) => {
@@ -268,7 +196,7 @@ export const facilities: Endpoint = endpoint({
       };
     };
     return {
-      list: facilities.name,
+      list: name,
       query: understood(known, asked, offset === 0 ? (values.procedure ?? null) : null),
       ...(asked !== undefined && { procedure: { code: asked.code, name: asked.name } }),
       ...(asked !== undefined && asked.absent.length > 0 && { absent: asked.absent }),

@@ -46,8 +46,8 @@ function rowOf({ image, price }: Year, before: Year | undefined) {
     medicare_allowed: dollarsOrNull(price.allowed),
     services: price.services,
     status: price.status,
-    national: standingOf(price.national),
-    within_state: standingOf(price.state),
+    national: price.national && standingOf(price.national),
+    within_state: price.state && standingOf(price.state),
     change:
       before === undefined
         ? null

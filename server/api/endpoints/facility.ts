@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import {
   describeFacility,
+  dollars,
   facilityPrices,
   findFacility,
   type Standing,
@@ -12,17 +13,16 @@ import { facilityResponse } from "../responses.ts";
 
 /** Answers with every price at one facility. */
 
-/** Converts a standing for an answer: permille to percent, and cents to dollars. Null stays null. */
-export const standingOf = (standing: Standing | null) =>
-  standing && {
-    rank: standing.rank,
-    facilities: standing.facilities,
-    percentile: standing.permille / 10,
-    median_charge: standing.medianCharge / 100,
-  };
+/** Converts a standing for an answer: permille to percent, and cents to dollars. */
+export const standingOf = (standing: Standing) => ({
+  rank: standing.rank,
+  facilities: standing.facilities,
+  percentile: standing.permille / 10,
+  median_charge: dollars(standing.medianCharge),
+});
 
 /** Converts cents to dollars. Null stays null. */
-export const dollarsOrNull = (cents: number | null) => (cents === null ? null : cents / 100);
+export const dollarsOrNull = (cents: number | null) => (cents === null ? null : dollars(cents));
 
 export const facility = endpoint({
   path: "/healthcare/facilities/{ccn}",
@@ -47,9 +47,9 @@ export const facility = endpoint({
       data: list.map((price) => ({
         code: image.codes[price.procedure],
         name: textAt(image.procedureName, price.procedure),
-        submitted_charge: dollarsOrNull(price.charge),
-        medicare_allowed: dollarsOrNull(price.allowed),
-        markup: dollarsOrNull(price.markup),
+        submitted_charge: dollars(price.charge),
+        medicare_allowed: dollars(price.allowed),
+        markup: dollars(price.markup),
         services: price.services,
         beneficiaries: price.beneficiaries,
         medicare_payment: dollarsOrNull(price.payment),

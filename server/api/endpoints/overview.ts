@@ -5,12 +5,14 @@ import { overviewResponse, versionsResponse } from "../responses.ts";
 
 /** Answers with an overview of the API, and with the data versions that paths may name. */
 
+export type Outline = v.InferInput<typeof overviewResponse>["endpoints"][number];
+
 /**
  * Makes the endpoint that lists all endpoints and data versions.
  * @param outlines returns the outlines of all endpoints, including the overview's; called at most once
  */
-export function overviewOf(outlines: () => object[]): Endpoint {
-  let endpoints: object[] | undefined;
+export function overviewOf(outlines: () => Outline[]): Endpoint {
+  let endpoints: Outline[] | undefined;
   return endpoint({
     path: "",
     name: "overview",

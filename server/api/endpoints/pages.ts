@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { contentOf, decodeCursor } from "../cursor.ts";
-import { type Endpoint, endpoint } from "../endpoint.ts";
+import { endpoint } from "../endpoint.ts";
 import { ApiError } from "../errors.ts";
 import { badCursor, cursorOfOtherRelease } from "../paging.ts";
 import { facilitiesResponse, pricesResponse, proceduresResponse, searchResponse } from "../responses.ts";
@@ -12,9 +12,12 @@ import { search, searchList } from "./search.ts";
 /** Answers with the next page of any list. */
 
 /** The lists by their names in cursors. */
-const lists = new Map(
-  [prices, procedures, facilities].map((list): [string, Endpoint] => [list.name, list]),
-).set(searchList, search);
+const lists = new Map<string, typeof prices | typeof procedures | typeof search | typeof facilities>([
+  ["prices", prices],
+  ["procedures", procedures],
+  [searchList, search],
+  ["facilities", facilities],
+]);
 
 export const pages = endpoint({
   path: "/pages/{cursor}",

@@ -8,7 +8,7 @@ import {
   stateGroup,
   stateIndex,
 } from "../../../engine/query.ts";
-import { type Context, type Endpoint, endpoint } from "../endpoint.ts";
+import { type Context, endpoint } from "../endpoint.ts";
 import { noPrices } from "../not-found.ts";
 import { nextPage } from "../paging.ts";
 import { defaultLimit, procedure, rowLimit, state } from "../parameters.ts";
@@ -56,7 +56,7 @@ const general = endpoint({
   },
 });
 
-export const prices: Endpoint = {
+export const prices: typeof general = {
   ...general,
   keyed: {
     read: readPriceKey,

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import {
   detailsOf,
+  dollars,
   dollarsOf,
   findGroup,
   histogramOf,
@@ -17,8 +18,17 @@ import { procedureResponse } from "../responses.ts";
 
 /** Answers with the distribution of one procedure group's charges. */
 
-const hundredths = <Key extends string>(values: Record<Key, number>) =>
-  Object.fromEntries(Object.entries<number>(values).map(([name, value]) => [name, value / 100]));
+/** The statistics of a state, in the order of the answer. */
+const ofState = [
+  "facilities",
+  "median_charge",
+  "p25_charge",
+  "p75_charge",
+  "min_charge",
+  "max_charge",
+  "spread",
+  "median_allowed",
+] as const;
 
 export const procedure = endpoint({
   path: "/healthcare/procedures/{code}",
@@ -60,34 +70,24 @@ export const procedure = endpoint({
       scope: { state: values.state ?? "national" },
       summary: dollarsOf(summary),
       rows: { priced: summary.facilities, suppressed, incomplete: rows - summary.facilities - suppressed },
-      allowed: hundredths({
-        min: detail.min_allowed,
-        p10: detail.p10_allowed,
-        p25: detail.p25_allowed,
-        median: summary.median_allowed,
-        p75: detail.p75_allowed,
-        p90: detail.p90_allowed,
-        max: detail.max_allowed,
-      }),
-      markup: hundredths({
-        p25: detail.p25_markup,
-        median: detail.median_markup,
-        p75: detail.p75_markup,
-      }),
-      histogram: { edges: edges.map((edge) => edge / 100), counts },
+      allowed: {
+        min: dollars(detail.min_allowed),
+        p10: dollars(detail.p10_allowed),
+        p25: dollars(detail.p25_allowed),
+        median: dollars(summary.median_allowed),
+        p75: dollars(detail.p75_allowed),
+        p90: dollars(detail.p90_allowed),
+        max: dollars(detail.max_allowed),
+      },
+      markup: {
+        p25: dollars(detail.p25_markup),
+        median: dollars(detail.median_markup),
+        p75: dollars(detail.p75_markup),
+      },
+      histogram: { edges: edges.map(dollars), counts },
       data: stateSummaries(image, place)
         .filter((row) => values.state === undefined || row.state === values.state)
-        .map((row) => ({
-          state: row.state,
-          facilities: row.facilities,
-          median_charge: row.median_charge / 100,
-          p25_charge: row.p25_charge / 100,
-          p75_charge: row.p75_charge / 100,
-          min_charge: row.min_charge / 100,
-          max_charge: row.max_charge / 100,
-          spread: row.spread / 100,
-          median_allowed: row.median_allowed / 100,
-        })),
+        .map((row) => ({ state: row.state, ...dollarsOf(row, ofState) })),
       source: sourceOf(image),
     };
   },

@@ -1,7 +1,7 @@
 import * as v from "valibot";
-import { listProcedures, procedureOrders } from "../../../engine/query.ts";
+import { dollarsOf, listProcedures, procedureOrders } from "../../../engine/query.ts";
 import { wholeNumber } from "../../shared/schemas.ts";
-import { type Endpoint, endpoint, sourceOf } from "../endpoint.ts";
+import { endpoint, sourceOf } from "../endpoint.ts";
 import { noProcedures } from "../not-found.ts";
 import { nextPage, queryOf } from "../paging.ts";
 import { rowLimit, state } from "../parameters.ts";
@@ -9,9 +9,13 @@ import { proceduresResponse } from "../responses.ts";
 
 /** Answers with the list of procedure groups. */
 
-export const procedures: Endpoint = endpoint({
+/** The statistics of a group, in the order of the answer. */
+const ofGroup = ["facilities", "median_charge", "min_charge", "max_charge", "spread"] as const;
+
+const name = "procedures" as const;
+export const procedures = endpoint({
   path: "/healthcare/procedures",
-  name: "procedures",
+  name,
   summary: "Procedure groups with the variation of their charges",
   description:
     "Lists the procedure groups (APC codes) that have prices. With `sort=spread`, the groups whose charges differ most come " +
@@ -45,22 +49,14 @@ export const procedures: Endpoint = endpoint({
     const list = listProcedures(image, values.state ?? null, values.min_facilities, values.sort);
     if (list.length === 0) throw noProcedures(image, values.state, values.min_facilities);
     return {
-      list: procedures.name,
+      list: name,
       scope: { state: values.state ?? "national" },
       summary: { procedures: list.length },
-      data: list.slice(offset, offset + values.limit).map((row) => ({
-        code: row.code,
-        name: row.name,
-        facilities: row.facilities,
-        median_charge: row.median_charge / 100,
-        min_charge: row.min_charge / 100,
-        max_charge: row.max_charge / 100,
-        spread: row.spread / 100,
-      })),
+      data: list
+        .slice(offset, offset + values.limit)
+        .map((row) => ({ code: row.code, name: row.name, ...dollarsOf(row, ofGroup) })),
       source: sourceOf(image),
-      next:
-        nextPage(context, procedures.name, list.length, values.limit, () => queryOf(values))?.toString() ??
-        null,
+      next: nextPage(context, name, list.length, values.limit, () => queryOf(values))?.toString() ?? null,
     };
   },
 });

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import {
-  type DocumentKind,
+  defaultMiles,
   documentKinds,
   search as findMatches,
   type Image,
@@ -8,7 +8,7 @@ import {
   plainProcedure,
   textAt,
 } from "../../../engine/query.ts";
-import { type Endpoint, endpoint, sourceOf } from "../endpoint.ts";
+import { endpoint, sourceOf } from "../endpoint.ts";
 import { noMatches } from "../no-matches.ts";
 import { nextPage, queryOf } from "../paging.ts";
 import { rowLimit, state, textUpTo } from "../parameters.ts";
@@ -22,7 +22,8 @@ const howItMatches =
   "these add matches and never take one away.\n\n" +
   "`score` is 0.5 and more where one thing is meant: one facility is left, or the search is a CCN, a whole name, or a whole " +
   "city, state or ZIP code. It is below where many fit alike, or words were dropped or guessed. `query.ignored` lists words that " +
-  "were set aside. A ZIP code, and a place after `near`, list the hospitals within 50 miles. A place in a search for procedures " +
+  "were set aside. A ZIP code, and a place after `near`, list the hospitals " +
+  `within ${defaultMiles} miles. A place in a search for procedures ` +
   "(`in Houston`, `hip replacement Chicago`) is taken off, and returned in `query.place`. Where letters have two meanings, " +
   "`query.alternative` is the other search. `absent` names what this data can't have, such as an MRI or hospitals of Veterans " +
   "Affairs, and where to look.\n\n" +
@@ -34,9 +35,10 @@ const howItMatches =
 export const searchList = "matches";
 const maxQueryCharacters = 200;
 const expectedQuery = `1 to ${maxQueryCharacters} characters`;
-export const search: Endpoint = endpoint({
+const name = "search" as const;
+export const search = endpoint({
   path: "/search",
-  name: "search",
+  name,
   summary: "Facilities by name, city, state, ZIP code or CCN; procedure groups by name or code",
   description:
     "Finds the CCN of a hospital, or the APC code of a procedure group, by words as people type them. The other " +
@@ -72,16 +74,15 @@ export const search: Endpoint = endpoint({
     const { absent } = matches;
     const next = nextPage(context, searchList, matches.total, limit, () => queryOf(values));
     const row = (document: number, i: number) => {
-      const matched = matches.matched[i] ?? [];
+      const [score, matched = []] = [matches.scores[i], matches.matched[i]];
       return {
-        type,
-        ...nameDocument(image, type, document),
-        score: matches.scores[i],
+        ...(type === "facility" ? facilityAt(image, document) : procedureAt(image, document)),
+        score,
         ...(matched.length > 0 && { matched }),
       };
     };
     return {
-      list: search.name,
+      list: name,
       query: {
         q,
         type,
@@ -99,17 +100,15 @@ export const search: Endpoint = endpoint({
   },
 });
 
-function nameDocument(image: Image, kind: DocumentKind, document: number) {
-  return kind === "facility"
-    ? { ...nameFacility(image, document), zip: textAt(image.zip, document) || null }
-    : describeProcedure(image, document);
-}
+const facilityAt = (image: Image, facility: number) => ({
+  type: "facility" as const,
+  ...nameFacility(image, facility),
+  zip: textAt(image.zip, facility) || null,
+});
 
-function describeProcedure(image: Image, procedure: number) {
-  const code = textAt(image.code, procedure);
-  return {
-    code,
-    name: textAt(image.procedureName, procedure),
-    title: plainProcedure(code)?.title ?? null,
-  };
-}
+const procedureAt = (image: Image, procedure: number) => ({
+  type: "procedure" as const,
+  code: textAt(image.code, procedure),
+  name: textAt(image.procedureName, procedure),
+  title: plainProcedure(textAt(image.code, procedure))?.title ?? null,
+});

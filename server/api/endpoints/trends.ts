@@ -22,22 +22,26 @@ interface Year {
   group: number;
 }
 
+/** The statistics of a year, in the order of the answer. */
+const ofYear = [
+  "facilities",
+  "min_charge",
+  "p25_charge",
+  "median_charge",
+  "p75_charge",
+  "max_charge",
+  "median_allowed",
+] as const;
+
 const nameIn = (image: Image, code: string) => textAt(image.procedureName, image.procedureOf.get(code) ?? 0);
 
 function rowOf(code: string, { image, group }: Year, before: Year | undefined) {
   const { dataYear } = image.description.provenance;
-  const summary = dollarsOf(summaryOf(image, group));
   return {
     data_year: dataYear,
     data_version: versionName(image.description.provenance),
     name: nameIn(image, code),
-    facilities: summary.facilities,
-    min_charge: summary.min_charge,
-    p25_charge: summary.p25_charge,
-    median_charge: summary.median_charge,
-    p75_charge: summary.p75_charge,
-    max_charge: summary.max_charge,
-    median_allowed: summary.median_allowed,
+    ...dollarsOf(summaryOf(image, group), ofYear),
     ...comparison({ image, group }, before),
   };
 }

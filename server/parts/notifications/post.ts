@@ -13,7 +13,7 @@ import { reachOf } from "../../shared/special-addresses.ts";
  * that is allowed.
  */
 
-const maxTryMs = 15_000;
+export const maxTryMs = 15_000;
 /** Maximum number of informational (1xx) responses. */
 const maxInformational = 10;
 const resolverOptions = { timeout: 2000, tries: 2 };

@@ -40,7 +40,7 @@ const maxClients = 10_000;
 /** What a client may do in a row: all requests of an address, and all changes of an account. Then it is one per second. */
 const clientBurst = maxPostsPerClient;
 /** Changes of all clients together, because each change waits for the disk. */
-const [changesBurst, changesPerSecond] = [50, 10];
+export const [changesBurst, changesPerSecond] = [50, 10];
 /** The rest of the key table is for the operator. */
 const maxOwnKeys = Math.floor(maxKeys * 0.9);
 

@@ -8,6 +8,7 @@ import type { StoredKey } from "../../store/store.ts";
 import { PortalActions, type PortalOptions } from "./actions.ts";
 import { Pages } from "./pages.ts";
 import { errorReply, unavailable } from "./reply.ts";
+import { linkHours, minElapsedMs, newcomersPlan } from "./signups.ts";
 
 /** Runs the portal in the control thread: makes the pages, with their API key, and handles visitors' posts. */
 
@@ -52,7 +53,13 @@ export class PortalHost {
   /** Makes the assets, and the pages with their key. The key is valid once `begin` or `renewKey` has stored it. */
   files(): WebFile[] {
     const { settings, mailer } = this.#options;
-    const shown = { key: this.#key, signup: settings.signup, mail: mailer !== undefined };
+    const shown = {
+      key: this.#key,
+      signup: settings.signup,
+      newcomers: { ...plans[newcomersPlan], linkHours },
+      minElapsedMs,
+      mail: mailer !== undefined,
+    };
     return this.#pages.files(shown, settings.embedOrigins);
   }
 

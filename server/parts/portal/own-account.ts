@@ -22,7 +22,7 @@ import type { PortalSettings } from "./settings.ts";
 
 /** Shows and changes an account and its keys, for callers who have a key of the account. */
 
-const maxKeysPerDay = 20;
+export const maxKeysPerDay = 20;
 const dayMs = 86_400_000;
 
 export interface Caller {

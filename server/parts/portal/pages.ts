@@ -14,6 +14,10 @@ export interface PageSettings {
   /** The API key of the pages; null if the Explore page has to ask visitors for a key. */
   key: string | null;
   signup: "open" | "email" | "off";
+  /** What the form promises: the ceilings of a new account, and how long a mailed link works. */
+  newcomers: { burst: number; quota: number; linkHours: number };
+  /** Minimum milliseconds between opening and sending the form. */
+  minElapsedMs: number;
   /** Whether the server can send e-mails. */
   mail: boolean;
   /** Whether pages of other sites may show a picture in a frame. */

@@ -4,7 +4,7 @@ import { MIMEType } from "node:util";
 import { ApiError, constantError } from "../../api/errors.ts";
 import { clientAddress } from "../../serving/client-address.ts";
 import { type Coding, codingOf, compress, formOf } from "../../serving/negotiation.ts";
-import type { MakePages, PagesContext } from "../../serving/part.ts";
+import type { MakePages, PagesContext } from "../../serving/pages-part.ts";
 import type { PostHandler } from "../../serving/posts.ts";
 import { listIn, type Reply, type RequestHead } from "../../serving/reply.ts";
 import type { PortalReply, WebFile } from "../../shared/messages.ts";

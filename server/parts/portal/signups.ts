@@ -18,10 +18,14 @@ import type { PortalSettings } from "./settings.ts";
 /** Makes accounts for people. Limits the signups per day of each client and in total, and accounts per mailbox. */
 
 const daySeconds = 86_400;
-const maxSignupsPerClient = 5;
+/** Hours for which the link in an e-mail works. It is forgotten with the signups of its day. */
+export const linkHours = daySeconds / 3600;
+/** The plan of accounts that people make. */
+export const newcomersPlan = "free";
+export const maxSignupsPerClient = 5;
 const maxLinksPerMailbox = 3;
-/** Faster senders of the form are taken for bots. */
-const minElapsedMs = 2000;
+/** Minimum milliseconds between opening and sending the form. Faster senders are taken for bots. */
+export const minElapsedMs = 2000;
 const maxPersonNameLength = 100;
 
 const aName = `1 to ${maxPersonNameLength} characters`;
@@ -101,7 +105,7 @@ async function mailLink(
   const token = randomBytes(32).toString("base64url");
   const link = { token: hashed(token), name, email };
   // The e-mail has no text from the form. Otherwise the form could send messages to strangers.
-  const text = `Somebody asked for an API key with this e-mail address. If it was you, open this link within 24 hours:\n\n${publicUrl}/signup?token=${token}\n\nIf it wasn't you, ignore this e-mail.\n`;
+  const text = `Somebody asked for an API key with this e-mail address. If it was you, open this link within ${linkHours} hours:\n\n${publicUrl}/signup?token=${token}\n\nIf it wasn't you, ignore this e-mail.\n`;
   const id = `signup-${link.token.toString("hex").slice(0, 32)}`;
   const subject = "Your API key for hospital charges: confirm your address";
   const isNew = await write(now, () => {
@@ -134,7 +138,7 @@ export async function confirmSignup(token: string, options: SignupOptions, now: 
   const find = () => {
     const link = store.signups.byToken(hashed(token), dayBefore(now));
     if (link === undefined)
-      throw invalid("token", "not valid", "the token of an unused link, at most 24 hours old");
+      throw invalid("token", "not valid", `the token of an unused link, at most ${linkHours} hours old`);
     return link;
   };
   find();
@@ -156,7 +160,13 @@ function make(
   now: Date,
   enter: (account: number) => void,
 ): PortalReply {
-  const fields = { plan: "free", ...plans.free, webhook: null, webhook_secret: null, email } as const;
+  const fields = {
+    plan: newcomersPlan,
+    ...plans[newcomersPlan],
+    webhook: null,
+    webhook_secret: null,
+    email,
+  } as const;
   const account = store.accounts.create({ name: freeName(person, store), ...fields }, now);
   enter(account.id);
   const { key, id } = makeKey(store, account.id, null, now);

@@ -83,14 +83,14 @@ export const htmlOf = (words: readonly Word[]) =>
     )
     .join("");
 
-type Cell = string | { href: string; text: string; more?: string };
+type TableCell = string | { href: string; text: string; more?: string };
 
 /** Makes an HTML table from plain texts; empty if there are no rows. */
-export function tableOf(caption: string, titles: readonly string[], rows: readonly Cell[][]): string {
+export function tableOf(caption: string, titles: readonly string[], rows: readonly TableCell[][]): string {
   if (rows.length === 0) return "";
-  const kind = (content: Cell) =>
+  const kind = (content: TableCell) =>
     typeof content === "string" && content.startsWith("$") ? ' class="number"' : "";
-  const cell = (content: Cell) =>
+  const cell = (content: TableCell) =>
     typeof content === "string"
       ? `<td${kind(content)}>${escapeHtml(content)}</td>`
       : `<td><a href="${escapeHtml(content.href)}">${escapeHtml(content.text)}</a> <small class="quiet">${escapeHtml(content.more ?? "")}</small></td>`;

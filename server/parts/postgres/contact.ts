@@ -1,7 +1,7 @@
 /** Tells whether the database is away, by the answers to reads and to calls for permits. */
 
 /** Milliseconds without a success, while reads or calls were due, after which the database is away. */
-const awayMs = 2000;
+export const awayMs = 2000;
 
 /** Times are milliseconds of a steady clock. */
 export class Contact {

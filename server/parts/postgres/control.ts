@@ -24,7 +24,7 @@ const usageMs = 10_000;
 const recordMs = 1000;
 const saveMs = 1000;
 const lookMs = 100;
-const maxStartMs = 5000;
+export const maxStartMs = 5000;
 const startStepMs = 100;
 /** Seconds of a turn to deliver events. A delivery is begun only if its time-out is left in the turn. */
 const turnSeconds = 15;

@@ -4,6 +4,8 @@ import path, { extname } from "node:path";
 import { after, test } from "node:test";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { openapiDocument } from "../../../server/api/openapi.ts";
+import { linkHours, minElapsedMs, newcomersPlan } from "../../../server/parts/portal/signups.ts";
+import { plans } from "../../../server/shared/plans.ts";
 import { Store } from "../../../server/store/store.ts";
 import {
   Connection,
@@ -47,6 +49,12 @@ const ask = (request: string, headers: Record<string, string> = {}) =>
   rawRequest(server.api, requestText(request, headers));
 const settingsIn = (html: string) =>
   JSON.parse(/<script type="application\/json" id="settings">(.*)<\/script>/.exec(html)?.[1] ?? "");
+
+test("the pages get what signup promises from the settings that hold it", async () => {
+  const { newcomers, minElapsedMs: least } = settingsIn((await ask("GET /signup")).body.toString());
+  assert.deepEqual(newcomers, { ...plans[newcomersPlan], linkHours });
+  assert.equal(least, minElapsedMs);
+});
 
 test("each page path returns the page, and an unknown path returns a 404 page", async () => {
   const page = await ask("GET /");

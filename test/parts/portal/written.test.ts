@@ -8,7 +8,7 @@ import { outpatientDeductibles, stayDeductibles } from "../../../datasets/deduct
 import { readPlaces } from "../../../datasets/places.ts";
 import { publishSnapshot } from "../../../datasets/revisions.ts";
 import { syntheticSnapshot } from "../../../datasets/sample/synthetic.ts";
-import { blank, encodeSnapshot, partsOf } from "../../../engine/index.ts";
+import { blank, encodeSnapshot } from "../../../engine/index.ts";
 import { ApiError } from "../../../server/api/errors.ts";
 import {
   type Ask,
@@ -23,6 +23,7 @@ import { choiceOf } from "../../../server/parts/portal/browser/choice.ts";
 import { hospitalText, hospitalViewOf } from "../../../server/parts/portal/browser/hospital-words.ts";
 import { plainOf, titleOf } from "../../../server/parts/portal/browser/procedures.ts";
 import {
+  comparison,
   mainClause,
   sameShare,
   shareOf,
@@ -794,7 +795,7 @@ test("one sentence says that all hospitals cost the patient the same, and why", 
 test("in a sample, no patient pays more than the law allows: both deductibles", () => {
   for (const dataYear of [2016, 2023, 2026]) {
     const { table } = syntheticSnapshot({ dataYear, revision: 1, rows: 5000, seed: 1 });
-    const { allowed, payment } = partsOf(table).rows;
+    const { allowed, payment } = table.rows;
     const most = 100 * (stayDeductibles[dataYear] + outpatientDeductibles[dataYear]);
     const shares = [...allowed.keys()].filter((row) => allowed[row] !== blank && payment[row] !== blank);
     assert.ok(shares.length > 1000);
@@ -822,6 +823,40 @@ test("the sentence gives the allowed range for up to 7 hospitals and the median 
 });
 
 const cmsCaveat = (facilities: number) => cmsProvenance(2024, null, null, "", facilities).caveat;
+
+test("a sentence says how many times the lowest charge the highest is, and the median charge what Medicare allows", async () => {
+  const { summary } = await answerOf<ProcedureAnswer>("/healthcare/procedures/5072");
+  const said = (min: number, median: number, max: number, allowed = 100, facilities = 20) =>
+    comparison({
+      procedure: { code: "0000", name: "" },
+      summary: {
+        ...summary,
+        facilities,
+        min_charge: min,
+        median_charge: median,
+        max_charge: max,
+        median_allowed: allowed,
+      },
+    });
+  const cases: [string, string][] = [
+    [
+      said(100, 120, 140),
+      "The highest charge is 1.4 times the lowest; the median charge is 1.2 times the median that Medicare allows.",
+    ],
+    [
+      said(100, 250, 12_345),
+      "The highest charge is 123 times the lowest; the median charge is 2.5 times the median that Medicare allows.",
+    ],
+    [said(100, 102, 104), "The median charge is about the median that Medicare allows."],
+    [
+      said(50, 60, 70),
+      "The highest charge is 1.4 times the lowest; the median charge is 40% below the median that Medicare allows.",
+    ],
+    [said(100, 120, 150, 100, 2), "The highest charge is 1.5 times the lowest."],
+    [said(300, 300, 300, 100, 1), "The charge is 3.0 times what Medicare allows."],
+  ];
+  for (const [text, expected] of cases) assert.equal(text, expected);
+});
 
 test("a distance of zero miles is shown in words, and an unknown one as a dash", () => {
   assert.deepEqual(

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { databaseUrls } from "../../../server/parts/postgres/part.ts";
+import { databaseUrls } from "../../../server/parts/postgres/postgres-part.ts";
 
 /** Tests which URLs of a database are accepted. */
 

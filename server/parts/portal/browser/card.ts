@@ -157,9 +157,9 @@ export function Card(props: CardProps) {
   </section>`;
 }
 
-export type Cell = string | number | null;
+export type FigureCell = string | number | null;
 
-export interface Column {
+export interface FigureHead {
   title: string;
   /** Formats the column's numbers, which are then right-aligned. */
   write?: (value: number) => string;
@@ -168,13 +168,13 @@ export interface Column {
 }
 
 export interface Figures {
-  columns: readonly Column[];
-  rows: readonly (readonly Cell[])[];
+  columns: readonly FigureHead[];
+  rows: readonly (readonly FigureCell[])[];
 }
 
 export type FigureColumn<Item> = [
   title: string,
-  cellOf: (item: Item) => Cell,
+  cellOf: (item: Item) => FigureCell,
   write?: ((value: number) => string) | undefined,
   isLast?: boolean,
 ];
@@ -226,12 +226,12 @@ export const trendFigures = (years: TrendYear[], pinned: readonly Pinned[]): Fig
     ["procedure", ({ name }) => name],
   );
 
-const written = (cell: Cell, { write }: Column) =>
+const written = (cell: FigureCell, { write }: FigureHead) =>
   cell === null ? "–" : typeof cell === "number" && write ? write(cell) : cell;
 
 export function FiguresTable({ figures, caption }: { figures: Figures; caption: string }) {
   const { columns, rows } = figures;
-  const kind = ({ write }: Column) => (write ? "number" : undefined);
+  const kind = ({ write }: FigureHead) => (write ? "number" : undefined);
   const order = d3.sort(columns.keys(), (i) => Number(columns[i].isLast ?? false));
   return html`<div class="figures" tabindex="0" role="region" aria-label=${`Table: ${caption}`}>
     <table>

@@ -11,12 +11,12 @@ import { wordsOf } from "./explore-words.ts";
 import { More } from "./form.ts";
 import {
   allowedColumn,
-  type Column,
   chargeColumn,
   DotsLegend,
   type DrawnRow,
   headsOf,
   List,
+  type ListColumn,
   paysColumn,
   type Row,
   ratioColumn,
@@ -42,7 +42,7 @@ import {
 
 const unusualFactor = 4;
 
-const milesColumn: Column = {
+const milesColumn: ListColumn = {
   ...{ title: "Miles", kind: "number quiet", sort: "distance", beside: "usually" },
 };
 
@@ -83,7 +83,7 @@ export function Facilities({ view, scope }: { view: View; scope: Scope }) {
   const name = `opps-${source.data_version}-${code}${place}`;
   // Unlike the list, the file of a state or of the nation has suppressed rows.
   const saveAll = async () => save(`${name}-all.csv`, await getFile(paths.export));
-  const columns: Column[] = [
+  const columns: ListColumn[] = [
     { title: "Hospital", kind: "name", sort: "name" },
     ...(isNear ? [milesColumn] : []),
     ...[paysColumn, allowedColumn, chargeColumn],

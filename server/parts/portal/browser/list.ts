@@ -9,7 +9,7 @@ import { paysTitle } from "./words.ts";
 
 /** Shows a sortable list, with the amounts of each row as dots on one scale, and draws tables for saved files. */
 
-export interface Column {
+export interface ListColumn {
   title: string;
   kind: string;
   /** The order's name in the address. */
@@ -19,17 +19,17 @@ export interface Column {
   beside?: "usually" | "sorted";
 }
 
-export const paysColumn: Column = {
+export const paysColumn: ListColumn = {
   ...{ title: paysTitle, kind: "number pays", sort: "pays" },
   hint: "A fifth of what Medicare allows, at most the year's deductible of a hospital stay",
 };
-export const allowedColumn: Column = { title: "Allowed", kind: "number allowed", sort: "allowed" };
-export const chargeColumn: Column = { title: "Charge", kind: "number charge", sort: "charge" };
-export const ratioColumn: Column = {
+export const allowedColumn: ListColumn = { title: "Allowed", kind: "number allowed", sort: "allowed" };
+export const chargeColumn: ListColumn = { title: "Charge", kind: "number charge", sort: "charge" };
+export const ratioColumn: ListColumn = {
   ...{ title: "Times allowed", kind: "number quiet", sort: "markup", beside: "sorted" },
   hint: "The charge, divided by what Medicare allows",
 };
-export const servicesColumn: Column = {
+export const servicesColumn: ListColumn = {
   ...{ title: "Services", kind: "number quiet services", sort: "services", beside: "sorted" },
   hint: "How often the hospital did it for Medicare patients in the year",
 };
@@ -56,7 +56,7 @@ export interface Sorted {
 
 interface ListProps {
   label: string;
-  columns: readonly Column[];
+  columns: readonly ListColumn[];
   rows: readonly Row[];
   sorted: Sorted;
   /** A scale from dollars to percent of the width. */
@@ -68,7 +68,7 @@ export function List({ label, columns, rows, sorted, x }: ListProps) {
   const others = columns.filter(({ beside }) => beside !== undefined);
   const beside =
     others.find(({ sort }) => sort === sorted.sort) ?? others.find(({ beside }) => beside === "usually");
-  const placeOf = (column: Column) => (column === beside ? "beside" : column.beside ? "wide-only" : "");
+  const placeOf = (column: ListColumn) => (column === beside ? "beside" : column.beside ? "wide-only" : "");
   return html`<div class="list">
     <table role="table" aria-label=${label}>
       <thead role="rowgroup"><tr role="row">
@@ -99,7 +99,7 @@ export function List({ label, columns, rows, sorted, x }: ListProps) {
 /** Columns that a first click sorts in descending order. A patient looks for the lowest amount. */
 const highestFirst = ["markup", "services", "nation", "state"];
 
-function Head({ column: { kind, title, sort, hint }, sorted }: { column: Column; sorted: Sorted }) {
+function Head({ column: { kind, title, sort, hint }, sorted }: { column: ListColumn; sorted: Sorted }) {
   const isSorted = sorted.sort === sort;
   const isAscending = isSorted && sorted.order === "asc";
   const first = highestFirst.includes(sort) ? "desc" : null;
@@ -168,7 +168,7 @@ interface DrawingProps {
 const marks: Readonly<Record<string, Kind>> = { allowed: "allowed", charge: "charge" };
 
 /** The heads of columns for a saved file. */
-export const headsOf = (columns: readonly Column[]): Drawn[] =>
+export const headsOf = (columns: readonly ListColumn[]): Drawn[] =>
   columns.map(({ title, sort }) => ({ name: title, mark: marks[sort], isStrong: sort === paysColumn.sort }));
 
 /** Draws a table for a saved file: each row with its name and its texts, and with its amounts as dots. No text is cut. */

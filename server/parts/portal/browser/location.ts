@@ -1,5 +1,5 @@
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
-import { type Choice, canPin, setParameters } from "./choice.ts";
+import { type Choice, choiceOf, maxPinned, setParameters } from "./choice.ts";
 
 /** Reads and changes the page's URL, which holds every choice. */
 
@@ -65,12 +65,14 @@ export function choose(changes: Record<string, string | null>): void {
   go(withParameters({ ...dropped, ...changes }));
 }
 
-/** Adds a compared hospital, or removes it. Does nothing if no more can be compared. */
-export function pin(choice: Choice, ccn: string): void {
-  const { pinned, leftOut } = choice;
-  if (!canPin(choice, ccn)) return;
+/** Removes a hospital that is shown as compared, or adds it. Does nothing if no more can be compared. */
+export function pin(shown: Choice, ccn: string): void {
+  // Since the view was drawn, the visitor may have added or removed others.
+  const { pinned, leftOut } = choiceOf(new URL(location.href));
   const others = pinned.filter((each) => each !== ccn);
-  const all = [...others, ...(others.length < pinned.length ? [] : [ccn]), ...leftOut];
+  const isAdded = !shown.pinned.includes(ccn);
+  if (isAdded && others.length === maxPinned) return;
+  const all = [...others, ...(isAdded ? [ccn] : []), ...leftOut];
   choose({ with: all.length === 0 ? null : all.join(",") });
 }
 

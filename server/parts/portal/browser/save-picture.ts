@@ -1,5 +1,5 @@
 import { type ComponentChildren, render } from "preact";
-import type { Cell } from "./card.ts";
+import type { FigureCell } from "./card.ts";
 
 /** Saves files: pictures of a card's drawings, with a title, a sentence and the source, and tables as CSV. */
 
@@ -155,8 +155,8 @@ async function pngOf(svg: string, picture: SVGElement): Promise<Blob> {
 }
 
 /** Writes CSV by RFC 4180, with at most two decimals. */
-export function csvOf(lines: readonly (readonly Cell[])[]): Blob {
-  const field = (cell: Cell) => {
+export function csvOf(lines: readonly (readonly FigureCell[])[]): Blob {
+  const field = (cell: FigureCell) => {
     const text = String((typeof cell === "number" ? Math.round(100 * cell) / 100 : cell) ?? "");
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };

@@ -20,11 +20,11 @@ import { restMs } from "./chooser.ts";
 import { Field, More, sentenceOf } from "./form.ts";
 import {
   allowedColumn,
-  type Column,
   chargeColumn,
   DotsLegend,
   headsOf,
   List,
+  type ListColumn,
   paysColumn,
   type Row,
   type Sorted,
@@ -96,7 +96,7 @@ export function Standings({ answer, datasets, sorted, chosen, shown, note }: Sta
     0,
     100,
   );
-  const columns: Column[] = [
+  const columns: ListColumn[] = [
     { title: "Procedure", kind: "name", sort: "name" },
     ...[paysColumn, allowedColumn, chargeColumn],
     {

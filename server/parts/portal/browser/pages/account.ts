@@ -40,7 +40,8 @@ function Page() {
   // The focused element disappears when a visitor signs in or out, so the focus moves to the page's main part.
   const before = useRef(key);
   useEffect(() => {
-    if (before.current !== key) document.querySelector<HTMLElement>("#main")?.focus();
+    const isIn = (one: string | null) => one !== null;
+    if (isIn(before.current) !== isIn(key)) document.querySelector<HTMLElement>("#main")?.focus();
     before.current = key;
   }, [key]);
   return key === null

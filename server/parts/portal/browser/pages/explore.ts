@@ -56,7 +56,7 @@ function Page({ url }: { url: URL }) {
   return html`<div class=${`explore ${isLate || isOld ? "late" : ""}`} aria-busy=${isLate}>
     <${Controls} choice=${isShown && view ? view.choice : choice} view=${view} />
     <${ErrorBand} of=${loaded} shown=${shown} />
-    ${shown && !failure && html`<p class="quiet" role="status">Still showing ${shown}…</p>`}
+    ${shown && !failure && html`<p class="still" role="status">Still showing ${shown}…</p>`}
     ${view ? html`<${Shown} view=${view} />` : html`<${Blank} failure=${failure} />`}
   </div>`;
 }

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import { whole } from "../../../../shared/browser/format.ts";
 import { html } from "../../../../shared/browser/html.ts";
 import { post, settings } from "../api.ts";
 import { errorOf, Field, otherError, useAction } from "../form.ts";
@@ -12,9 +13,6 @@ interface Made {
   plan: string;
   key: string;
 }
-
-/** Minimum milliseconds between opening and sending the form. The server takes faster senders for bots. */
-const minElapsedMs = 2000;
 
 function Page({ url }: { url: URL }) {
   const [made, setMade] = useState<Made | null>(null);
@@ -50,10 +48,11 @@ function Form({ done }: { done: (made: Made) => void }) {
   const [sentTo, setSentTo] = useState<string | null>(null);
   const { failure, isBusy, run } = useAction();
   const own = useOwnKey();
+  const { burst, quota, linkHours } = settings.newcomers;
   if (sentTo !== null)
     return html`<div class="column">
       <${Result}>Check your e-mail<//>
-      <p class="lead">If ${sentTo} may have a key, we have sent a link to it. The link is valid for 24 hours.</p>
+      <p class="lead">If ${sentTo} may have a key, we have sent a link to it. The link is valid for ${linkHours} hours.</p>
       <p>No e-mail after a few minutes? Check your spam folder, or <button type="button" onClick=${() => setSentTo(null)}>enter the address again</button></p>
     </div>`;
   const submit = (event: Event & { currentTarget: HTMLFormElement }) => {
@@ -63,7 +62,7 @@ function Form({ done }: { done: (made: Made) => void }) {
     if (name.trim() === "" || email.trim() === "") return;
     run(async () => {
       // A person whose browser fills in the form is as fast as a bot.
-      const early = minElapsedMs - (performance.now() - opened.current);
+      const early = settings.minElapsedMs - (performance.now() - opened.current);
       if (early > 0) await new Promise((resolve) => setTimeout(resolve, early + 1));
       const elapsedMs = Math.floor(performance.now() - opened.current);
       const answer = await post<Made | { sent: true }>("/portal/signup", { name, email, website, elapsedMs });
@@ -77,7 +76,7 @@ function Form({ done }: { done: (made: Made) => void }) {
       : errorOf(failure, param);
   return html`<div class="column">
     <h1>Get a key</h1>
-    <p class="lead">It is free: 10 requests a second, 10,000 a month.${settings.key !== null && " These pages need no key."}</p>
+    <p class="lead">It is free: ${whole(burst)} requests a second, ${whole(quota)} a month.${settings.key !== null && " These pages need no key."}</p>
     ${own !== null && html`<p class="band">This browser has a key already: <a href="/account">your account</a>.</p>`}
     <section class="card">
       <form class="fields" onSubmit=${submit} novalidate>
@@ -130,7 +129,7 @@ function Confirmation({ token, done }: { token: string; done: (made: Made) => vo
   if (failure?.param === "token")
     return html`<div class="column">
       <${Result}>This link isn't valid any more<//>
-      <p class="lead">It was used already, is older than 24 hours, or is incomplete. A link makes one key, and shows it only once.</p>
+      <p class="lead">It was used already, is older than ${settings.newcomers.linkHours} hours, or is incomplete. A link makes one key, and shows it only once.</p>
       <p>${own === null ? html`<a href="/account">I have the key that it made</a>` : html`This browser has a key: <a href="/account">your account</a>`} · <a href="/signup">Ask for another link</a></p>
     </div>`;
   return html`<div class="column">

@@ -1,0 +1,21 @@
+import { spawnSync } from "node:child_process";
+import { reasonOf } from "../engine/query.ts";
+
+/** Starts and ends a benchmark as a program. */
+
+export function checkPrograms(...needed: string[]): void {
+  const missing = needed.filter((name) => spawnSync(name, ["--version"]).error !== undefined).join(" and ");
+  if (missing !== "")
+    throw new Error(`${missing} not found; on Debian: apt-get install wrk nginx-light curl util-linux`);
+}
+
+/** A failure is printed, and the exit code is 1. */
+export async function runToEnd(main: () => Promise<void>): Promise<never> {
+  // Exit handlers stop servers and remove folders, so signals must end the process normally.
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
+  await main().catch((error) => {
+    console.error(reasonOf(error));
+    process.exit(1);
+  });
+  process.exit();
+}

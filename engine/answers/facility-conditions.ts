@@ -1,0 +1,47 @@
+import type { Image } from "../image/image.ts";
+import { facilitiesInCity } from "../search/places.ts";
+import { splitWords } from "../search/text.ts";
+import { findFacility } from "./facilities.ts";
+
+/** Conditions on the facilities of a list, or on their prices. Amounts are in cents. */
+
+type PriceTest = (charge: number, allowed: number) => boolean;
+type FacilityTest = (facility: number) => boolean;
+
+/** A condition on a facility's price, which no row without a price meets, or on the facility, by its position. */
+export type Condition = { price: PriceTest } | { facility: FacilityTest };
+
+export const chargeFrom = (least: number): Condition => ({ price: (charge) => charge >= least });
+export const chargeUpTo = (most: number): Condition => ({ price: (charge) => charge <= most });
+
+/** @param city see `facilitiesInCity` */
+export function inCity(image: Image, city: string): Condition {
+  const found = new Set(facilitiesInCity(image, splitWords(city)));
+  return { facility: (facility) => found.has(facility) };
+}
+
+export function oneOf(image: Image, ccns: readonly string[]): Condition {
+  const found = new Set(ccns.map((ccn) => findFacility(image, ccn)));
+  return { facility: (facility) => found.has(facility) };
+}
+
+/** Joins the conditions on prices; undefined if there are none. */
+export function priceTest(conditions: readonly Condition[]): PriceTest | undefined {
+  return conditions
+    .flatMap((each) => ("price" in each ? each.price : []))
+    .reduce<PriceTest | undefined>(
+      (before, test) =>
+        before === undefined ? test : (charge, allowed) => before(charge, allowed) && test(charge, allowed),
+      undefined,
+    );
+}
+
+/** Joins the conditions on facilities; undefined if there are none. */
+export function facilityTest(conditions: readonly Condition[]): FacilityTest | undefined {
+  return conditions
+    .flatMap((each) => ("facility" in each ? each.facility : []))
+    .reduce<FacilityTest | undefined>(
+      (before, test) => (before === undefined ? test : (facility) => before(facility) && test(facility)),
+      undefined,
+    );
+}

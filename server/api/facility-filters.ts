@@ -1,0 +1,187 @@
+import * as v from "valibot";
+import {
+  type Circle,
+  chargeFrom,
+  chargeUpTo,
+  defaultMiles,
+  type FacilityFilter,
+  type Image,
+  inCity,
+  maxCents,
+  maxMiles,
+  oneOf,
+  rowStatuses,
+} from "../../engine/query.ts";
+import { wholeNumber } from "../shared/schemas.ts";
+import { count, dollars as dollarsIn, textOrNull, textsOrNull } from "./described.ts";
+import { ccns, dollars, place, states, textUpTo } from "./parameters.ts";
+
+/** What narrows a list of facilities. Each filter is one row of a table, and everything else follows from its row. */
+
+/** A parameter without which others mean nothing. */
+export type Needed = "procedure" | "near";
+
+interface Where {
+  image: Image;
+  /** The circle around the place that `near` means. */
+  around: Circle | undefined;
+}
+
+type Schema = v.GenericSchema<string, unknown>;
+
+type Echoed<Value> = Value extends string ? string : Value;
+
+interface Filter<Of extends Schema> {
+  /** Reads the parameter. Its description says what the filter does. */
+  schema: Of;
+  /** Describes the parameter in an answer's `query`: as it was understood, or null. */
+  echo: v.GenericSchema<Echoed<v.InferOutput<Of>> | null>;
+  /** The parameter that this one requires. */
+  needs?: Needed;
+  /** What is different at facilities that only this filter leaves out, for a 404; undefined if it is a place. */
+  differing?: string;
+  /** What the filter adds to the conditions of a list; undefined if another filter reads it. */
+  narrow?(value: v.InferOutput<Of>, where: Where): Partial<FacilityFilter>;
+}
+
+function parameterOf<Of extends Schema>({ schema, needs }: Filter<Of>) {
+  const about = v.getDescription(schema) ?? "";
+  const whole = needs === undefined ? about : `${about} Only with \`${needs}\`.`;
+  return v.optional(v.pipe(schema, v.description(whole)));
+}
+
+type Table<Each extends Record<string, Schema>> = { readonly [Name in keyof Each]: Filter<Each[Name]> };
+type Values<Each extends Record<string, Schema>> = {
+  readonly [Name in keyof Each]?: v.InferOutput<Each[Name]> | undefined;
+};
+
+/** Derives from the table what the endpoint, its answers and its errors need. */
+function define<Each extends Record<string, Schema>>(table: Table<Each>) {
+  const names = Object.keys(table) as (keyof Each)[];
+  const byName = <To>(to: (filter: Filter<Each[keyof Each]>) => To) =>
+    Object.fromEntries(names.map((name) => [name, to(table[name])]));
+
+  function narrowed<Name extends keyof Each>(name: Name, values: Values<Each>, where: Where) {
+    const value: v.InferOutput<Each[Name]> | undefined = values[name];
+    return value === undefined ? {} : (table[name].narrow?.(value, where) ?? {});
+  }
+
+  function joined(some: readonly (keyof Each)[], values: Values<Each>, where: Where): FacilityFilter {
+    const parts = some.map((name) => narrowed(name, values, where));
+    const conditions = parts.flatMap((part) => part.conditions ?? []);
+    return { status: "priced", ...Object.assign({}, ...parts), conditions };
+  }
+
+  return {
+    parameters: byName(parameterOf) as {
+      readonly [Name in keyof Each]: ReturnType<typeof parameterOf<Each[Name]>>;
+    },
+    echoes: byName(({ echo }) => echo) as { readonly [Name in keyof Each]: Filter<Each[Name]>["echo"] },
+    /** Returns each parameter as it was understood; null if it is absent. */
+    echoOf: (values: Values<Each>) =>
+      Object.fromEntries(names.map((name) => [name, values[name] ?? null])) as {
+        [Name in keyof Each]: v.InferOutput<Each[Name]> | null;
+      },
+    /** The parameters that are given without the one that they require. */
+    lacking: (values: Values<Each> & { readonly procedure?: unknown }) =>
+      names.flatMap((name) => {
+        const { needs } = table[name];
+        return values[name] === undefined || needs === undefined || values[needs] !== undefined
+          ? []
+          : { name: String(name), needs };
+      }),
+    /** The conditions of a request. */
+    filterOf: (values: Values<Each>, where: Where) => joined(names, values, where),
+    /** The conditions of a request on the place alone. */
+    placeOf: (values: Values<Each>, where: Where): FacilityFilter => {
+      const places = names.filter((name) => table[name].differing === undefined);
+      return { ...joined(places, values, where), status: "all" };
+    },
+    /** What may be different at the facilities of a place that a request leaves out. */
+    differing: [...new Set(names.flatMap((name) => table[name].differing ?? []))].toReversed(),
+  };
+}
+
+const inCents = (amount: number) => Math.round(amount * 100);
+const statuses = [...rowStatuses, "all"] as const;
+const maxCityCharacters = 100;
+
+export const facilityFilters = define({
+  state: {
+    schema: states,
+    echo: textsOrNull("State codes"),
+    narrow: (codes) => ({ states: codes }),
+  },
+  city: {
+    schema: v.pipe(
+      textUpTo(maxCityCharacters, `a city's name of 1 to ${maxCityCharacters} characters`),
+      v.description(
+        "A city's name, perhaps with its state, compared without case, accents and abbreviations: `St Louis, MO`.",
+      ),
+      v.examples(["badger creek"]),
+    ),
+    echo: textOrNull("The city's name as it was given"),
+    narrow: (city, { image }) => ({ conditions: [inCity(image, city)] }),
+  },
+  ccn: {
+    schema: ccns,
+    echo: textsOrNull("The CCNs as they were given"),
+    narrow: (list, { image }) => ({ conditions: [oneOf(image, list)] }),
+  },
+  near: {
+    schema: v.pipe(
+      place,
+      v.description(
+        "A ZIP code, or a city with its state, such as `Boston, MA`. Only hospitals around it are listed, each with its distance.",
+      ),
+      v.examples(["20001"]),
+    ),
+    echo: textOrNull("ZIP code, or city with its state"),
+    narrow: (_, { around }) => ({ near: around }),
+  },
+  within: {
+    schema: v.pipe(
+      wholeNumber(1, maxMiles),
+      v.description(`Maximum distance from \`near\` in miles, 1 to ${maxMiles}; default ${defaultMiles}.`),
+      v.examples([25]),
+    ),
+    echo: v.nullable(count("Miles")),
+    needs: "near",
+  },
+  min_charge: {
+    schema: v.pipe(
+      dollars(maxCents / 100),
+      v.description("The lowest charge in dollars."),
+      v.examples([1000]),
+    ),
+    echo: v.nullable(dollarsIn("The lowest charge")),
+    needs: "procedure",
+    differing: "charge",
+    narrow: (amount) => ({ conditions: [chargeFrom(inCents(amount))] }),
+  },
+  max_charge: {
+    schema: v.pipe(
+      dollars(maxCents / 100),
+      v.description("The highest charge in dollars."),
+      v.examples([20000]),
+    ),
+    echo: v.nullable(dollarsIn("The highest charge")),
+    needs: "procedure",
+    differing: "charge",
+    narrow: (amount) => ({ conditions: [chargeUpTo(inCents(amount))] }),
+  },
+  status: {
+    schema: v.pipe(
+      v.string(),
+      v.picklist(statuses, `one of ${statuses.join(", ")}`),
+      v.description(
+        "Only hospitals whose row has this status; default `priced`. Other rows have no amounts.",
+      ),
+      v.examples(["all"]),
+    ),
+    echo: textOrNull("Status of the rows"),
+    needs: "procedure",
+    differing: "status",
+    narrow: (status) => ({ status }),
+  },
+});

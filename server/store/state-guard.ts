@@ -1,0 +1,83 @@
+import { rmSync, writeFileSync } from "node:fs";
+import { DataError, reasonOf } from "../../engine/query.ts";
+import { lockFolder } from "./lock.ts";
+import { makePrivateFile, makeStateFolder } from "./private-files.ts";
+import { isNoRoom, keepReserve, NoRoom, withReserve } from "./room.ts";
+import { filesOf, identitiesIn, readServed, servedFile } from "./served.ts";
+
+/** Notices when the state's files are deleted or replaced under a running server. */
+
+/** A server's lock on its state folder, and its watch over the database files that it has open. */
+export class StateGuard {
+  readonly #folder: string;
+  readonly #unlock: () => void;
+  /** The identities of the files when the database was opened; undefined before that. */
+  #opened: string | undefined;
+
+  /** @throws DataError when the folder is locked or unusable */
+  constructor(folder: string) {
+    this.#folder = folder;
+    try {
+      makeStateFolder(folder);
+      this.#unlock = lockFolder(folder);
+    } catch (error) {
+      if (error instanceof DataError) throw error;
+      if (isNoRoom(error)) throw new NoRoom(`STATE_DIR ${folder}`, true);
+      throw new DataError(
+        `STATE_DIR ${folder}`,
+        reasonOf(error),
+        "a folder that can be read and written; STATE_DIR may name another",
+      );
+    }
+  }
+
+  /** Begins to watch the database, which has to be open, and tells commands which files belong to it. */
+  watch(): void {
+    const opened = identitiesIn(this.#folder);
+    this.#opened = opened;
+    // A full disk may have no room for the same content again.
+    if (readServed(this.#folder) === opened) return;
+    this.withRoom(() => {
+      makePrivateFile(servedFile(this.#folder));
+      writeFileSync(servedFile(this.#folder), opened);
+    });
+  }
+
+  /** Makes sure that a start or an end on a full disk has room. @throws Error when the disk is full */
+  keepRoom(): void {
+    keepReserve(this.#folder);
+  }
+
+  /** Runs work, on a full disk with the room that `keepRoom` has kept. The work may be done twice. */
+  withRoom<Result>(work: () => Result): Result {
+    return withReserve(this.#folder, work);
+  }
+
+  /**
+   * Moves the write-ahead log into the database. Called at least once a second: if the log is lost, at most the last
+   * second's counts are lost. @throws Error when a file was deleted or replaced, or SqliteError
+   */
+  checkpoint(store: { loggedFrames(): number; checkpoint(): void }): void {
+    const fault = this.fault();
+    if (fault !== undefined) throw new Error(fault);
+    if (store.loggedFrames() > 0) store.checkpoint();
+  }
+
+  /** Returns which file was deleted or replaced; undefined if all are as they were when they were opened. */
+  fault(): string | undefined {
+    try {
+      const found = identitiesIn(this.#folder);
+      if (this.#opened === undefined || found === this.#opened) return undefined;
+      const [before, now] = [this.#opened, found].map((lines) => lines.split("\n"));
+      const changed = before.findIndex((line, i) => line !== now[i]);
+      return `${filesOf(this.#folder)[changed]} was ${now[changed] === "" ? "deleted" : "replaced"}`;
+    } catch (error) {
+      return reasonOf(error);
+    }
+  }
+
+  close(): void {
+    rmSync(servedFile(this.#folder), { force: true });
+    this.#unlock();
+  }
+}
