@@ -176,8 +176,11 @@ function findNames(image: Image, words: readonly string[], found: Found): void {
         for (const facility of there.length === 0 ? [] : facilities) {
           const where = there.find((each) => isIn(image, facility, each));
           if (where === undefined) continue;
-          const score = query === words && isTyped(name, facility) ? 1 : whole.includes(facility) ? 0.6 : 0.2;
-          found.enter(facility, ranks.nameInPlace, score);
+          const isWhole = whole.includes(facility);
+          const score = query === words && isTyped(name, facility) ? 1 : isWhole ? 0.6 : 0.2;
+          // Without words such as hospital, a name in a state may also be a city there.
+          const isName = isWhole || where.kind !== "state";
+          found.enter(facility, isName ? ranks.nameInPlace : ranks.allWords, score);
         }
       }
   }
@@ -552,8 +555,7 @@ function besideAside(
   const isTelling = there.length === 1 || needed.some(({ code }) => code === first);
   const isOfName = isNamed(index, needed, first) && (isTelling || !ignored.some(isOfProcedures));
   if (ignored.length > 0 && !isOfPlace && !isOfName) return;
-  for (const [facility, score] of scores)
-    found.enterScored(facility, ignored.length > 0 ? ranks.rest : rankOfLevel(score.worst), score);
+  for (const [facility, score] of scores) found.enterScored(facility, rankOfLevel(score.worst), score);
   found.ignored = ignored;
 }
 
@@ -604,7 +606,8 @@ function besideUnknown(
     const isIn = (some: number) => fields.some((matched) => (matched & some) !== 0);
     if (named.isEmpty && (left.length < 2 || !isIn(1 << nameField) || !isIn(placeFields))) continue;
     const share = left.length / needed.length;
-    for (const facility of [...named.ranked.keys(), ...there]) found.enter(facility, ranks.rest, share);
+    for (const facility of [...named.ranked.keys(), ...there])
+      found.enter(facility, ranks.significantWords, share);
     found.ignored = ignored;
     return;
   }
@@ -650,7 +653,7 @@ function besideRegion(
       const terms = termsOf(image, index, others, saysSomething);
       const there = [...facilitiesWith(index, terms)].filter(found.isWanted);
       if (there.length !== 1 || !isNamed(index, terms, there[0])) return;
-      found.enter(there[0], ranks.rest, 1);
+      found.enter(there[0], ranks.significantWords, 1);
       found.ignored = region;
       return;
     }
