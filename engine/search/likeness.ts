@@ -1,4 +1,12 @@
-import { describedField, fieldBits, fieldMask, termStart } from "./documents.ts";
+import {
+  describedField,
+  fieldBits,
+  fieldMask,
+  fillerField,
+  nameField,
+  repeatField,
+  termStart,
+} from "./documents.ts";
 import { exact, levelBits, levelMask, levelsOf, none, type Term } from "./matching.ts";
 import { isMeaningless } from "./procedure-terms.ts";
 import { countOf, findWord, type SearchIndex } from "./text-index.ts";
@@ -113,6 +121,12 @@ export function likenessOf(
   };
 }
 
+/**
+ * Least likeness of a group whose name has all words, so that the groups of a name tie: only those with the words as a whole
+ * term come before them.
+ */
+const likenessOfName = 0.85;
+const nameFields: ReadonlySet<number> = new Set([nameField, fillerField, repeatField]);
 /** The worth of a match in the descriptor of a code. A match in a group's name or terms has 1. */
 const worthOfDescribed = 0.5;
 
@@ -128,20 +142,25 @@ export function procedureScorer(index: SearchIndex, terms: readonly Term[]): (do
   return (document) => {
     let worst = exact;
     let sum = 0;
+    let isAllInName = true;
     for (const [i, { phrases, code }] of needed.entries()) {
       const phrase = phrases.get(document);
       let level = code === document ? exact : phrase === undefined ? none : phrase >>> fieldBits;
       let isNamed = level > none;
+      let isInName = false;
       for (let at = tokenStart[document]; at < tokenStart[document + 1]; at++) {
         const here = levelsByTerm[i][tokens[at] >>> fieldBits];
         if (here === none || here < level) continue;
+        isInName = (here === level && isInName) || nameFields.has(tokens[at] & fieldMask);
         isNamed = (here === level && isNamed) || (tokens[at] & fieldMask) !== describedField;
         level = here;
       }
       worst = Math.min(worst, level);
+      isAllInName &&= isInName;
       sum += (level / exact) * (isNamed ? 1 : worthOfDescribed);
     }
-    const good = ((2 * sum) / needed.length + likeness(document)) / 3;
+    const like = Math.max(likeness(document), isAllInName && worst === exact ? likenessOfName : 0);
+    const good = ((2 * sum) / needed.length + like) / 3;
     return (worst - 1 + Math.min(1, good)) / exact;
   };
 }

@@ -2,6 +2,7 @@ import { findFacility } from "../answers/facilities.ts";
 import { type Image, textAt } from "../image/image.ts";
 import { stateNames } from "../snapshot/schema.ts";
 import { groupOfCode, hcpcsCodeIn, otherCodeIn } from "./codes.ts";
+import { doubtful } from "./lexicon.ts";
 import { documentsWith, hasState, levelBits, matchedTerms, oneTypo, type Term } from "./matching.ts";
 import { mostPlaceWords, placesNamed, stateOf } from "./places.ts";
 import type { Asked } from "./reading.ts";
@@ -94,7 +95,7 @@ function wordWithout(
   isPriced: (document: number) => boolean,
 ): Pick<NoMatch, "word" | "isUnknown" | "near"> {
   const { kind } = index;
-  const needed = terms.filter(({ isNeeded }) => isNeeded);
+  const needed = terms.filter(({ isNeeded, word }) => isNeeded && !doubtful.has(word));
   const namesOf = (of: readonly Term[]) => {
     if (of.length === 0) return [];
     const matched = matchedTerms(index, of);
@@ -113,7 +114,9 @@ function wordWithout(
     const guess = { ...unknown, matches: close.map((each) => (each << levelBits) | oneTypo) };
     return { word, isUnknown: true, near: namesOf([...without(unknown), guess]) };
   }
-  const rarestFirst = needed.toSorted((a, b) => documentsWith(index, a) - documentsWith(index, b));
+  const rarestFirst = needed.toSorted(
+    (a, b) => documentsWith(index, a) - documentsWith(index, b) || (a.word < b.word ? -1 : 1),
+  );
   const left = rarestFirst.find((term) => namesOf(without(term)).length > 0) ?? rarestFirst[0];
   return { word: left?.word, isUnknown: false, near: left === undefined ? [] : namesOf(without(left)) };
 }

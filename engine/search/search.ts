@@ -56,8 +56,11 @@ export function search(
     kind === "facility" ? searchFacilities(image, asked, state) : searchProcedures(image, asked, state);
   const alternative = alternativeTo(image, asked, text, found);
   if (found.total === 0) {
-    const { terms, unwanted, absent } = found;
+    const { terms, unwanted } = found;
     const why = whyNothing(image, asked, terms, unwanted, pricedIn(image, kind, null));
+    // A procedure that this data can't have is named also in a search for hospitals.
+    const isProcedure = why.isUnknown && termsIn([why.word ?? ""]).named.length > 0;
+    const absent = isProcedure && found.absent.length === 0 ? termsIn(asked.words).named : found.absent;
     return { ...nothing, place: asked.place, matched: [], absent, alternative, why };
   }
   const end = offset + limit;

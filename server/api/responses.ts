@@ -332,10 +332,7 @@ const score = titled(
     v.number(),
   ),
 );
-const title = titled(
-  "ProcedureTitle",
-  textOrNull("The group in plain words, for use within a sentence; null where there is none"),
-);
+const title = titled("ProcedureTitle", textOrNull("The group in plain words"));
 export const searchResponse = v.object({
   list: list("search"),
   query: object("What was asked for", {
@@ -356,11 +353,11 @@ export const searchResponse = v.object({
       ),
     ),
     alternative: described(
-      "Another search, where letters have two meanings, such as OK; null if none",
+      "Where letters have two meanings, such as OK",
       v.nullable(
         v.object({
-          q: described("Its words", v.string()),
-          state: v.optional(described("Its state's code", v.string())),
+          q: text("Words", "knee replacement"),
+          state: v.optional(text("State code", "OK")),
         }),
       ),
     ),

@@ -488,7 +488,7 @@ describe("words", () => {
       ["Zulu", "Orlo City", "KS"],
       ["Orlo City Clinic", "Quill", "KS"],
     );
-    for (const query of ["orlo city, ks", "orlo city kansas", "hospital orlo city kansas"])
+    for (const query of ["orlo city, ks", "orlo city kansas"])
       assert.equal(names(image, query)[0], "Zulu", query);
     assert.equal(names(image, "orlo city hospital")[0], "Orlo City Hospital");
   });

@@ -17,17 +17,13 @@ import { searchResponse } from "../responses.ts";
 /** Answers searches. */
 
 const howItMatches =
-  "A facility is found if every word is a word of its name, city or state, or from the third letter on the beginning of one, or " +
-  "its ZIP code or CCN. Places, unofficial names, typos, spelling by sound, and English and Spanish questions are understood, too; " +
-  "these add matches and never take one away.\n\n" +
-  "`score` is 0.5 and more where one thing is meant: one facility is left, or the search is a CCN, a whole name, or a whole " +
-  "city, state or ZIP code. It is below where many fit alike, or words were dropped or guessed. `query.ignored` lists words that " +
-  "were set aside. A ZIP code, and a place after `near`, list the hospitals " +
-  `within ${defaultMiles} miles. A place in a search for procedures ` +
-  "(`in Houston`, `hip replacement Chicago`) is taken off, and returned in `query.place`. Where letters have two meanings, " +
-  "`query.alternative` is the other search. `absent` names what this data can't have, such as an MRI or hospitals of Veterans " +
-  "Affairs, and where to look.\n\n" +
-  "Only what has prices is listed; with `state`, only what has prices there. `matched` says which codes or patients' words " +
+  "A facility is found if every word is a word of its name, city or state, the beginning of one from the third letter on, its ZIP " +
+  "code or its CCN. Places, unofficial names, typos, and English and Spanish questions add matches and take none away.\n\n" +
+  "`score` is 0.5 and more where one thing is meant; below, many fit alike, or words were dropped or guessed. " +
+  "`query.ignored` lists words that were set aside. A ZIP code, and a place after `near`, list hospitals " +
+  `within ${defaultMiles} miles. A place in a search for procedures (\`in Houston\`, \`hip replacement Chicago\`) is taken off, ` +
+  "and returned in `query.place`. `absent` names what this data can't have, such as an MRI, and where to look.\n\n" +
+  "Only what has prices is listed; with `state`, only what has prices there. `matched` says which codes or words " +
   "found a procedure group.";
 /**
  * The list's name in cursors. It changes when the order of the matches does, so that no page of another order follows.
