@@ -339,10 +339,7 @@ export const searchResponse = v.object({
     q: text("As it was asked", "harbor valley"),
     type: described("What was searched for", v.picklist(documentKinds)),
     state: textOrNull("The state's code; null for the whole nation"),
-    ignored: described(
-      "Words that were set aside, because what is left names something",
-      v.array(v.string()),
-    ),
+    ignored: described("Words that were set aside", v.array(v.string())),
     place: described(
       "The place in the words, as a parameter of `/healthcare/facilities`: `near`, a ZIP code or a city with its state, or `state`",
       v.nullable(

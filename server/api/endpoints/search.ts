@@ -17,11 +17,11 @@ import { searchResponse } from "../responses.ts";
 /** Answers searches. */
 
 const howItMatches =
-  "A facility is found if every word is a word of its name, city or state, the beginning of one from the third letter on, its ZIP " +
-  "code or its CCN. Places, unofficial names, typos, and English and Spanish questions add matches and take none away.\n\n" +
+  "Finds facilities of whose name, city or state each word is a word, or from the third letter on a beginning, or by ZIP " +
+  "code or CCN. Places, unofficial names, typos, and English and Spanish questions add matches and take none away.\n\n" +
   "`score` is 0.5 and more where one thing is meant; below, many fit alike, or words were dropped or guessed. " +
   "`query.ignored` lists words that were set aside. A ZIP code, and a place after `near`, list hospitals " +
-  `within ${defaultMiles} miles. A place in a search for procedures (\`in Houston\`, \`hip replacement Chicago\`) is taken off, ` +
+  `within ${defaultMiles} miles. A place in a search for procedures (\`in Houston\`) is taken off, ` +
   "and returned in `query.place`. `absent` names what this data can't have, such as an MRI, and where to look.\n\n" +
   "Only what has prices is listed; with `state`, only what has prices there. `matched` says which codes or words " +
   "found a procedure group.";
