@@ -48,15 +48,12 @@ export {
   summaryFields,
   summaryOf,
 } from "./image/statistics-fields.ts";
-export { type City, citiesNamed, stateAt } from "./search/cities.ts";
 export { groupOfCode, hcpcsCodeIn, procedureIncluding } from "./search/codes.ts";
-export type { Matches } from "./search/find.ts";
-export { absentHospital, emptyStateIn, explainNoMatch, isSentence } from "./search/no-match.ts";
-export { otherCodeIn } from "./search/other-codes.ts";
-export type { Absent } from "./search/procedure-words.ts";
-export { regionAsked } from "./search/regions.ts";
-export { absentIn, search, unpricedMatches } from "./search/search.ts";
+export type { NoMatch } from "./search/no-match.ts";
+export { type City, citiesNamed, citiesOf, stateAt } from "./search/places.ts";
+export { type Absent, type PlainProcedure, plainProcedure } from "./search/procedure-words.ts";
+export { type Alternative, type SearchAnswer, search } from "./search/search.ts";
 export { isFirstMeant, sureScore } from "./search/sure.ts";
-export { citiesOf } from "./search/text.ts";
+export { splitWords } from "./search/text.ts";
 export { type DocumentKind, documentKinds } from "./search/text-index.ts";
 export * from "./snapshot/schema.ts";

@@ -1,5 +1,6 @@
 import type { Image } from "../image/image.ts";
-import { facilitiesInCity } from "../search/cities.ts";
+import { facilitiesInCity } from "../search/places.ts";
+import { splitWords } from "../search/text.ts";
 import { findFacility } from "./facilities.ts";
 
 /** Conditions on the facilities of a list, or on their prices. Amounts are in cents. */
@@ -15,7 +16,7 @@ export const chargeUpTo = (most: number): Condition => ({ price: (charge) => cha
 
 /** @param city see `facilitiesInCity` */
 export function inCity(image: Image, city: string): Condition {
-  const found = facilitiesInCity(image, city);
+  const found = new Set(facilitiesInCity(image, splitWords(city)));
   return { facility: (facility) => found.has(facility) };
 }
 

@@ -1,6 +1,6 @@
 import { encodeRepeated, encodeText } from "../encode.ts";
 import { csvLengths } from "../exports/csv.ts";
-import { checkHeap, facilityDocuments, procedureDocuments, wordsByText } from "../search/build.ts";
+import { checkHeap, facilityDocuments, procedureDocuments, wordsByText } from "../search/documents.ts";
 import { foldedCase } from "../search/text.ts";
 import { byField, facilityFields, type HcpcsCode, procedureFields, versionName } from "../snapshot/schema.ts";
 import type { Snapshot } from "../snapshot/snapshot.ts";

@@ -4,6 +4,8 @@ import { hcpcsPattern } from "../snapshot/schema.ts";
 import { plainWordsOf } from "./procedure-words.ts";
 import { splitWords } from "./text.ts";
 
+/** Codes in searches: HCPCS and CPT codes, and those of other systems. */
+
 /**
  * Finds the procedure group that includes a HCPCS code, in small or capital letters. Returns its position, or −1 if
  * there is none. O(log codes).
@@ -39,4 +41,28 @@ export function hcpcsCodeIn(text: string): string | undefined {
   return splitWords(text)
     .map((word) => word.toUpperCase())
     .find((word) => hcpcsPattern.test(word));
+}
+
+const drg = /\b(?:ms-?|apr-?)?drgs?[\s#:.-]*(?:code|number|no\.?)?\s*\d{1,3}\b/i;
+const icd = /\bicd[\s-]?(?:9|10|11)(?:[\s-]?(?:cm|pcs))?\b|\bicd\s+codes?\b/i;
+const diagnosis = /(?<![\w.])[a-tv-z]\d[\da-z]\.[\da-z]{1,4}(?![\w.])/gi;
+const npi = /(?<!\d)[12]\d{9}(?!\d)/;
+
+/** Takes the codes of diagnoses off a text, as they stand beside a procedure on a referral. */
+export function withoutDiagnoses(text: string): { rest: string; diagnoses: readonly string[] } {
+  const diagnoses = (text.match(diagnosis) ?? []).map((code) => code.toUpperCase());
+  return { rest: diagnoses.length === 0 ? text : text.replace(diagnosis, " ").replace(icd, " "), diagnoses };
+}
+
+/** Says what a code of another system in a text is; undefined if there is none. */
+export function otherCodeIn(text: string): string | undefined {
+  const [group] = drg.exec(text) ?? [];
+  if (group !== undefined)
+    return `${group.toUpperCase()} is a DRG, which groups stays of inpatients; this data set has APCs, which group outpatient procedures`;
+  if (icd.test(text) || text.search(diagnosis) >= 0)
+    return "ICD codes name diagnoses and inpatient procedures; this data set has APCs, and search finds them by words, HCPCS or CPT codes";
+  const [number] = npi.exec(text) ?? [];
+  if (number !== undefined)
+    return `${number} looks like an NPI, and this data set has hospitals by CCN, which has six characters; search by the hospital's name and city instead`;
+  return undefined;
 }

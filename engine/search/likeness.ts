@@ -1,9 +1,17 @@
-import { describedField, fieldBits, fieldMask, termStart } from "./fields.ts";
-import { levelsOf } from "./levels.ts";
-import { exact, levelBits, levelMask, none, type Term } from "./matching.ts";
-import { sentenceWords } from "./procedure-words.ts";
+import {
+  describedField,
+  fieldBits,
+  fieldMask,
+  fillerField,
+  nameField,
+  repeatField,
+  termStart,
+} from "./documents.ts";
+import { exact, levelBits, levelMask, levelsOf, none, type Term } from "./matching.ts";
+import { isMeaningless } from "./procedure-terms.ts";
 import { countOf, findWord, type SearchIndex } from "./text-index.ts";
-import { fillerWords } from "./vocabulary.ts";
+
+/** Scores procedure groups: how like a query is to a group's name and terms. */
 
 /** Lowers the weight of a generic word, such as removal, in the likeness to a term. */
 const genericWeight = 0.3;
@@ -52,9 +60,8 @@ export function likenessOf(
       const documents = countOf(index, match >>> levelBits);
       if (level > best || (level === best && documents < count)) [best, count] = [level, documents];
     }
-    const isSmall = sentenceWords.has(term.word) || fillerWords.has(term.word);
     if (term.isNeeded) return rarities[count];
-    return best === exact ? (isSmall ? smallWeight : genericWeight) * rarities[count] : 0;
+    return best === exact ? (isMeaningless(term.word) ? smallWeight : genericWeight) * rarities[count] : 0;
   });
   const weight = weights.reduce((sum, each) => sum + each, 0);
   // A single word of a longer query says too little, unless the word is a rare term by itself.
@@ -111,5 +118,49 @@ export function likenessOf(
       best = Math.max(best, (shares[i] * worth) / weight);
     }
     return best;
+  };
+}
+
+/**
+ * Least likeness of a group whose name has all words, so that the groups of a name tie: only those with the words as a whole
+ * term come before them.
+ */
+const likenessOfName = 0.85;
+const nameFields: ReadonlySet<number> = new Set([nameField, fillerField, repeatField]);
+/** The worth of a match in the descriptor of a code. A match in a group's name or terms has 1. */
+const worthOfDescribed = 0.5;
+
+/**
+ * Returns a function that computes a group's score, from 0 to 1: by its worst match first, then by how well the words match
+ * and how like the query the group is.
+ */
+export function procedureScorer(index: SearchIndex, terms: readonly Term[]): (document: number) => number {
+  const { tokenStart, tokens } = index;
+  const needed = terms.filter(({ isNeeded }) => isNeeded);
+  const levelsByTerm = levelsOf(index, needed);
+  const likeness = likenessOf(index, terms);
+  return (document) => {
+    let worst = exact;
+    let sum = 0;
+    let isAllInName = true;
+    for (const [i, { phrases, code }] of needed.entries()) {
+      const phrase = phrases.get(document);
+      let level = code === document ? exact : phrase === undefined ? none : phrase >>> fieldBits;
+      let isNamed = level > none;
+      let isInName = false;
+      for (let at = tokenStart[document]; at < tokenStart[document + 1]; at++) {
+        const here = levelsByTerm[i][tokens[at] >>> fieldBits];
+        if (here === none || here < level) continue;
+        isInName = (here === level && isInName) || nameFields.has(tokens[at] & fieldMask);
+        isNamed = (here === level && isNamed) || (tokens[at] & fieldMask) !== describedField;
+        level = here;
+      }
+      worst = Math.min(worst, level);
+      isAllInName &&= isInName;
+      sum += (level / exact) * (isNamed ? 1 : worthOfDescribed);
+    }
+    const like = Math.max(likeness(document), isAllInName && worst === exact ? likenessOfName : 0);
+    const good = ((2 * sum) / needed.length + like) / 3;
+    return (worst - 1 + Math.min(1, good)) / exact;
   };
 }

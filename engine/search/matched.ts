@@ -1,7 +1,6 @@
 import { type Image, textAt } from "../image/image.ts";
-import { fieldBits, fieldMask, fillerField, nameField, repeatField } from "./fields.ts";
-import { levelsOf } from "./levels.ts";
-import { none, type Term } from "./matching.ts";
+import { fieldBits, fieldMask, fillerField, nameField, repeatField } from "./documents.ts";
+import { levelsOf, none, type Term } from "./matching.ts";
 import { indexOf } from "./text-index.ts";
 
 const nameFields = (1 << nameField) | (1 << fillerField) | (1 << repeatField);

@@ -3,13 +3,23 @@ import { bytesAt, type Image, textAt } from "../image/image.ts";
 import { isZip } from "../image/places.ts";
 import { withPrefix } from "../sorted.ts";
 import { groupOfCode, isHcpcsCode } from "./codes.ts";
-import { beyondField, cityField, fieldBits, fieldMask, nameField, stateField } from "./fields.ts";
-import { facilitiesOfNickname } from "./nicknames.ts";
+import {
+  beyondField,
+  cityField,
+  fieldBits,
+  fieldMask,
+  nameField,
+  repeatField,
+  stateField,
+} from "./documents.ts";
+import { fillers } from "./lexicon.ts";
+import { facilitiesOfNickname, formsOfState, otherStateNames, stateOf } from "./places.ts";
 import { absentWords } from "./procedure-terms.ts";
-import { meanings, otherMeanings, otherNumbers, stateWords } from "./text.ts";
+import { meanings, oneWord, otherForms } from "./text.ts";
 import { countOf, documentsOf, findWord, isInFields, type SearchIndex } from "./text-index.ts";
 import { allowedTypos, codePoints, forEachClose, medicalEnding, soundOf, typosBetween } from "./typos.ts";
-import { directions } from "./vocabulary.ts";
+
+/** Finds what the words of a query match: words of the index, documents that write a word apart, and codes. */
 
 /** Levels of a match, from none to best. */
 export const [none, twoTypos, oneTypo, prefix, exact] = [0, 1, 2, 3, 4];
@@ -18,18 +28,14 @@ export const levelMask = (1 << levelBits) - 1;
 
 /** Maximum number of words that a word may be split into or joined from. */
 export const mostParts = 3;
+/** Minimum letters of the beginning of a word, and of several words joined. */
+export const [prefixLetters, joinedPrefixLetters] = [3, 6];
 
+/** A word of a query with its matches. */
 export interface Term {
   word: string;
   /** Whether every found document must match the word. */
   isNeeded: boolean;
-  /**
-   * Whether the word follows "in", "near" or "around", belongs to a city and the state after it, or occurs in the query
-   * a second time.
-   */
-  isPlace: boolean;
-  /** Whether the word may be the beginning of a word. */
-  isPrefix: boolean;
   /** Words of the index: word << levelBits | level. */
   matches: number[];
   /**
@@ -42,45 +48,91 @@ export interface Term {
 }
 
 /**
- * Adds to a needed term what its word matches by prefix, with typos or in another form, as several words, or as a code.
+ * Returns the terms of a query's distinct words, in order, with their matches.
+ *
+ * @param words see `Asked`
+ * @param isNeeded tells which words a document must match
  */
-export function matchNeeded(image: Image, index: SearchIndex, term: Term): void {
+export function termsOf(
+  image: Image,
+  index: SearchIndex,
+  words: readonly string[],
+  isNeeded: (word: string) => boolean,
+): Term[] {
+  const terms = [...new Set(words)].map((word): Term => {
+    const term = { word, isNeeded: isNeeded(word), matches: [], phrases: new Map(), code: -1 };
+    if (term.isNeeded) matchNeeded(image, index, term);
+    matchExactly(index, word, exact, [term]);
+    return term;
+  });
+  const termOf = new Map(terms.map((term) => [term.word, term]));
+  // Words typed apart may be one word of the index.
+  for (let start = 0; start < words.length; start++)
+    for (let end = start + 2; end <= Math.min(words.length, start + mostParts); end++) {
+      if (fillers.has(words[start])) break;
+      if (fillers.has(words[end - 1])) continue;
+      const typed = words.slice(start, end);
+      matchJoined(
+        index,
+        typed,
+        typed.flatMap((word) => termOf.get(word) ?? []),
+      );
+    }
+  return terms;
+}
+
+function matchJoined(index: SearchIndex, typed: readonly string[], terms: readonly Term[]): void {
+  const { kind } = index;
+  const joined = typed.join("");
+  const meant = typed.map(meanings[kind]).join("");
+  matchExactly(index, joined, exact, terms);
+  if (meant !== joined) matchExactly(index, meant, exact, terms);
+  if (joined.length >= joinedPrefixLetters) matchPrefix(index, Buffer.from(joined), terms);
+  if (kind === "procedure") return;
+  matchNickname(index, oneWord(typed), terms);
+  const state = otherStateNames.get(joined);
+  if (state !== undefined) matchExactly(index, state.toLowerCase(), exact, terms);
+}
+
+/** Adds to a needed term what its word matches by its beginning, with typos or in another form, apart, or as a code. */
+function matchNeeded(image: Image, index: SearchIndex, term: Term): void {
   const { word } = term;
   const { kind } = index;
   // A word that is a city's name, or that the index of procedures has, is unlikely to be a typo.
   const typed = findWord(index, meanings[kind](word));
   const isMeant = typed >= 0 && (kind === "procedure" || isInFields(index, typed, 1 << cityField));
   if (!isMeant) matchTypos(index, term, word);
-  // The index of procedures has only singulars, and the word may be a mistyped plural.
-  if (word.endsWith("s") && typed < 0) matchTypos(index, term, word.slice(0, -1));
-  if (term.isPrefix && (kind === "facility" || !(absentWords.has(word) || /^[0-9]+$/.test(word))))
+  else if (word.endsWith("s")) matchExactly(index, word.slice(0, -1), oneTypo, [term]);
+  if (kind === "facility" || !(absentWords.has(word) || /^[0-9]+$/.test(word)))
     matchPrefix(index, Buffer.from(word), [term]);
-  // The index has North Carolina as one word.
-  if (kind === "facility" && directions.has(word))
-    term.matches = term.matches.filter((match) => index.fields[match >>> levelBits] !== 1 << stateField);
-  // A number beside other words may be a level.
-  if (kind === "procedure" && /^[1-8]$/.test(word)) matchExactly(index, `level${word}`, prefix, [term]);
-  // A word that the index has as typed is unlikely to stand for its singular or plural, or for a city's nickname.
-  const other = typed < 0 ? exact : prefix;
-  for (const same of otherNumbers(word)) matchExactly(index, same, other, [term]);
-  if (kind === "facility") matchNickname(index, word, term.isPlace ? exact : other, [term]);
-  // Without `hasState`, Maryland would match the M. D. of a name.
-  for (const other of otherMeanings(word))
-    if (!stateWords.has(other) || hasState(index, other)) matchExactly(index, other, prefix, [term]);
+  if (kind === "facility") {
+    matchNickname(index, word, [term]);
+    const state = stateOf(word);
+    // Without `hasState`, Maryland would match the M. D. of a name.
+    if (state !== undefined && hasState(index, state.toLowerCase()))
+      for (const form of formsOfState(state)) {
+        matchExactly(index, form, exact, [term]);
+        matchPhrases(index, form, [], term);
+      }
+    for (const other of otherForms(word)) matchExactly(index, other, prefix, [term]);
+    term.code = facilityWithCode(image, index, word);
+  } else {
+    // The index of procedures has only singulars, and the word may be a mistyped plural.
+    if (word.endsWith("s") && typed < 0) matchTypos(index, term, word.slice(0, -1));
+    // A number beside other words may be a level.
+    if (/^[1-8]$/.test(word)) matchExactly(index, `level${word}`, prefix, [term]);
+    term.code = image.procedureOf.get(word) ?? procedureWithCode(image, word);
+  }
   matchPhrases(index, word, [], term);
-  term.code =
-    kind === "facility"
-      ? facilityWithCode(image, index, word)
-      : (image.procedureOf.get(word) ?? procedureWithCode(image, word));
 }
 
-/** Tells whether any facility is in a state. @param word the state's code, or its name as one word, in lower case */
-export function hasState(index: SearchIndex, word: string): boolean {
-  return isInFields(index, findWord(index, word), 1 << stateField);
+/** Tells whether any facility is in a state. @param code in small letters */
+export function hasState(index: SearchIndex, code: string): boolean {
+  return isInFields(index, findWord(index, code), 1 << stateField);
 }
 
 /** Five digits are a CCN without its leading zero, unless they are a ZIP code or a word of the index. */
-function facilityWithCode(image: Image, index: SearchIndex, word: string): number {
+export function facilityWithCode(image: Image, index: SearchIndex, word: string): number {
   const isShort = /^[0-9]{5}$/.test(word) && findWord(index, word) < 0 && !isZip(image, word);
   return findFacility(image, isShort ? `0${word}` : word);
 }
@@ -102,14 +154,9 @@ export function matchExactly(index: SearchIndex, word: string, level: number, te
 }
 
 /** Adds the facilities in the cities that a nickname stands for to the matches of the terms. */
-export function matchNickname(
-  index: SearchIndex,
-  nickname: string,
-  level: number,
-  terms: readonly Term[],
-): void {
+function matchNickname(index: SearchIndex, nickname: string, terms: readonly Term[]): void {
   for (const facility of facilitiesOfNickname(index, nickname))
-    for (const { phrases } of terms) phrases.set(facility, (level << fieldBits) | cityField);
+    for (const { phrases } of terms) phrases.set(facility, (exact << fieldBits) | cityField);
 }
 
 /** Adds the words of the index that begin with `start` to the matches of the terms. */
@@ -197,7 +244,12 @@ function isSameStem(medical: string, parted: number, word: string): boolean {
  * @param rest the part of the word that isn't matched yet
  * @param before words of the index that match the start of the word
  */
-function matchPhrases(index: SearchIndex, rest: string, before: readonly number[], term: Term): void {
+export function matchPhrases(
+  index: SearchIndex,
+  rest: string,
+  before: readonly number[],
+  term: Pick<Term, "phrases">,
+): void {
   for (let cut = 1; cut < rest.length; cut++) {
     const start = findWord(index, meanings[index.kind](rest.slice(0, cut)));
     if (start < 0) continue;
@@ -218,7 +270,7 @@ function addPhrase(index: SearchIndex, words: readonly number[], phrases: Map<nu
       while (part < words.length && tokens[at + part] >>> fieldBits === words[part]) part++;
       if (part < words.length) continue;
       const field = tokens[at] & fieldMask;
-      if (field === cityField || field === stateField) continue;
+      if (field === cityField || field === stateField || field === repeatField) continue;
       if (!phrases.has(document)) phrases.set(document, (exact << fieldBits) | field);
     }
   }
@@ -229,4 +281,41 @@ export function documentsWith(index: SearchIndex, { matches, phrases, code }: Te
   let count = phrases.size + (code < 0 ? 0 : 1);
   for (const match of matches) count += countOf(index, match >>> levelBits);
   return count;
+}
+
+/** Returns for each term how well each word of the index matches it: a level, or `none`. */
+export function levelsOf({ letters }: SearchIndex, terms: readonly Term[]): Uint8Array[] {
+  return terms.map(({ matches }) => {
+    const levels = new Uint8Array(letters.length);
+    for (const match of matches) {
+      const word = match >>> levelBits;
+      levels[word] = Math.max(levels[word], match & levelMask);
+    }
+    return levels;
+  });
+}
+
+/** Counts for each document how many of the terms it matches, up to the first term that it doesn't match. */
+export function matchedTerms(index: SearchIndex, terms: readonly Term[]): Uint16Array {
+  const matched = new Uint16Array(index.byName.length);
+  for (const [i, { matches, phrases, code }] of terms.entries()) {
+    const enter = (document: number) => {
+      if (matched[document] === i) matched[document] = i + 1;
+    };
+    for (const match of matches)
+      for (const document of documentsOf(index, match >>> levelBits)) enter(document);
+    for (const document of phrases.keys()) enter(document);
+    if (code >= 0) enter(code);
+  }
+  return matched;
+}
+
+/** Returns the fields of a document that a term matches, as a bit mask. */
+export function fieldsOf(index: SearchIndex, { matches, phrases }: Term, document: number): number {
+  const words = new Set(matches.map((match) => match >>> levelBits));
+  const phrase = phrases.get(document);
+  let fields = phrase === undefined ? 0 : 1 << (phrase & fieldMask);
+  for (let at = index.tokenStart[document]; at < index.tokenStart[document + 1]; at++)
+    if (words.has(index.tokens[at] >>> fieldBits)) fields |= 1 << (index.tokens[at] & fieldMask);
+  return fields;
 }

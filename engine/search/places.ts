@@ -1,227 +1,298 @@
+import { stateIndex } from "../image/group-numbers.ts";
 import { type Image, textAt } from "../image/image.ts";
+import {
+  type Cities,
+  findPlace,
+  isZip,
+  type Places,
+  type Point,
+  pointAt,
+  tenthsBetween,
+} from "../image/places.ts";
+import { stateNames } from "../snapshot/schema.ts";
 import { withPrefix } from "../sorted.ts";
-import { citiesNamed, facilitiesInCityOf, namesakes } from "./cities.ts";
-import { groupOfCode } from "./codes.ts";
-import { stateOf } from "./nicknames.ts";
-import { absentWords, termsIn } from "./procedure-terms.ts";
-import { asideWords, bodyParts, procedureMeaning, saysNothing, sentenceWords } from "./procedure-words.ts";
-import { findWord, indexOf } from "./text-index.ts";
-import { allowedTypos, forEachClose, oneTypoLetters } from "./typos.ts";
-import { fillerWords, genericWords, wordLikeCities } from "./vocabulary.ts";
-
-/** Finds the place in a search for procedures: `knee replacement in Houston`, `hernia repair Chicago`. */
-
-/** A ZIP code, or a city with its state where one is known; or a state's code. */
-export type Place = { near: string } | { state: string };
-
-const prepositions = /^(in|near|around|at|from|within)$/;
-const mostWords = 4;
+import { cityField, stateField } from "./documents.ts";
+import { entriesOf, meaningsOf, phrasesOf } from "./lexicon.ts";
+import { indexWords, oneWord, splitWords } from "./text.ts";
+import { documentsOf, findWord, hasToken, indexOf, type SearchIndex } from "./text-index.ts";
 
 /**
- * Takes the place off the words of a search for procedures. A city's name that may mean several places, or no place, is
- * set aside: it is in `aside`, and neither in `rest` nor in `place`.
- * @param capitals the words that are written in capitals in a text that isn't
+ * Says what place some words name. Searches for hospitals and for procedures, `near=`, `city=` and the errors all use
+ * this. A city is one with hospitals in the directory, or one in the table of places.
  */
-export function placeIn(
-  image: Image,
-  words: readonly string[],
-  capitals: ReadonlySet<string>,
-): { rest: readonly string[]; place: Place | null; aside: readonly string[] } {
-  const without = (start: number, end: number) => [...words.slice(0, start), ...words.slice(end)];
-  // After a preposition a place may stand anywhere, and be a word of procedures too.
-  for (let at = 0; at + 1 < words.length; at++) {
-    if (!prepositions.test(words[at])) continue;
-    const start = words[at + 1] === "the" ? at + 2 : at + 1;
-    for (let end = Math.min(words.length, start + mostWords); end > start; end--) {
-      const place = placeNamed(image, words.slice(start, end), true);
-      const isTail = words[end] === "area" ? 1 : 0;
-      if (place !== null) return { rest: without(at, end + isTail), place, aside: [] };
-    }
-  }
-  // A city without hospitals is a city after a preposition, if its words are like no word of procedures.
-  const last = words.findLastIndex((word) => /^(in|near|around)$/.test(word));
-  const city = words.slice(last + 1);
-  const isCity = last >= 0 && city.length > 0 && city.length < mostWords;
-  if (
-    isCity &&
-    city.some(({ length }) => length >= oneTypoLetters) &&
-    city.every((word) => isUnlike(image, word))
-  )
-    return { rest: words.slice(0, last), place: { near: city.map(capitalized).join(" ") }, aside: [] };
-  const meant = words.findLastIndex((word) => !saysNothing(word)) + 1;
-  for (const end of new Set([words.length, meant, 0]))
-    for (let length = Math.min(words.length - 1, mostWords); length > 0; length--) {
-      const start = Math.max(0, end - length);
-      const span = words.slice(start, end === 0 ? length : end);
-      const rest = without(start, start + span.length);
-      const isLast = end === words.length;
-      if (span.length === 1 && span[0].length === 2 && beforeAbbreviation.test(words[start - 1] ?? ""))
-        continue;
-      const place = isCodeMeant(span, rest, isLast, capitals)
-        ? { state: span[0].toUpperCase() }
-        : placeNamed(image, span, false, rest);
-      if (place !== null)
-        return place === unclear ? { rest, place: null, aside: span } : { rest, place, aside: [] };
-    }
-  return { rest: words, place: null, aside: [] };
+
+export interface Place {
+  kind: "zip" | "city" | "state" | "region";
+  /** A ZIP code, `Boston, MA`, a city's name alone where several states have it, a state's code, or a region. */
+  name: string;
+  /** The codes of the states that it is in; empty for a ZIP code. */
+  states: readonly string[];
+  /** The hospitals in it. */
+  facilities: readonly number[];
+  /** Whether a city is named by a nickname, such as LA. */
+  isNickname?: boolean;
+  /** Where a ZIP code is, or the city around which a region lies. */
+  center?: Point | undefined;
 }
 
-/** Codes of states that are also words. Alone they aren't a state, unless `isCodeMeant`. */
-const wordLikeCodes = /^(al|co|ct|de|hi|id|in|la|ma|md|me|mo|mt|oh|ok|or|pa|pr|vi|as|ms|ne|sc)$/;
-/** Codes that are words in small letters, even at the end of a text. */
-const wordsAtEnd = /^(de|hi|id|in|me|ms|ok|or|pr|sc)$/;
-/** Codes that are something else even in capitals: Los Angeles. */
-const neverCodes = /^(as|la|vi)$/;
-/** Words before letters that are no state: stent after MI, pump for MS, cleared by MD. */
-const beforeAbbreviation = /^(for|after|with|by|under|acute|of|post|prior|history)$/;
-
-/** Whether a state's code at the end of a text, or in capitals at its end or start, is meant: `knee replacement TX`. */
-function isCodeMeant(
-  [code, ...more]: readonly string[],
-  others: readonly string[],
-  isLast: boolean,
-  capitals: ReadonlySet<string>,
-): boolean {
-  if (more.length > 0 || code?.length !== 2 || neverCodes.test(code) || stateOf(code) === undefined)
-    return false;
-  const isInCapitals = capitals.has(code);
-  if (!isInCapitals && (!isLast || wordsAtEnd.test(code))) return false;
-  const held = termsIn([...others, code]).held;
-  if (held?.words.includes(code)) return false;
-  // Beside a part of the body alone, letters are medical: CT of the knee, colon CA, knee tx.
-  const isOfBody = others.every((word) => bodyParts.has(word));
-  if (code === "ct") return isLast && isInCapitals && held !== undefined && !isOfBody;
-  return !(isOfBody && (code === "ca" || (code === "tx" && !isInCapitals)));
+export interface City extends Point {
+  /** The city with its state's code, such as `Boston, MA`. */
+  name: string;
+  state: string;
+  /** How many ZIP codes it has, which says how large it is. */
+  zips: number;
 }
 
-/** A city's name that may mean several cities, or no city. */
-const unclear = "unclear";
+/** Most words of a place's name, with its state. */
+export const mostPlaceWords = 6;
 
-function placeNamed(image: Image, words: readonly string[], isIntroduced: true): Place | null;
-function placeNamed(
-  image: Image,
-  words: readonly string[],
-  isIntroduced: false,
-  others: readonly string[],
-): Place | typeof unclear | null;
-function placeNamed(
-  image: Image,
-  words: readonly string[],
-  isIntroduced: boolean,
-  others: readonly string[] = [],
-): Place | typeof unclear | null {
-  const [first] = words;
-  if (fillerWords.has(first) && words.length > 1) return null;
-  if (words.length === 1 && /^\d{5}$/.test(first))
-    return isIntroduced && groupOfCode(image, first) === undefined ? { near: first } : null;
-  const joined = words.join("");
-  const isKnown = (word: string) => isOfProcedures(image, word);
-  const state = stateOf(joined);
-  const isCode = joined.length === 2;
-  if (
-    state !== undefined &&
-    (isIntroduced
-      ? !/^(in|or|me|to|at|hi)$/.test(joined)
-      : !(isCode && (wordLikeCodes.test(joined) || isKnown(joined))))
-  )
-    return words.length === 1 && isCode === false && !isIntroduced && isKnown(joined) ? null : { state };
-  const zip = words.at(-1) ?? "";
-  const beforeZip = words.slice(0, -1);
-  if (beforeZip.length > 0 && /^\d{5}$/.test(zip)) {
-    const isCity = () => beforeZip.length > 1 && citiesNamed(image, beforeZip.join(" ")).length === 1;
-    if (stateOf(beforeZip.join("")) !== undefined || isCity()) return { near: zip };
-  }
-  for (let end = words.length - 1; end > 0; end--) {
-    const there = stateOf(words.slice(end).join(""));
-    const city = words.slice(0, end);
-    if (there === undefined) continue;
-    const known = cityNamed(image, words);
-    // A city without hospitals is also a city, if its words say nothing else.
-    if (known !== undefined) return { near: known.near };
-    if (namesakes(image, city).some(({ state }) => state === there) && !isInProcedure(city, others))
-      return { near: `${city.map(capitalized).join(" ")}, ${there}` };
-    return null;
-  }
-  const city = cityNamed(image, words);
-  if (city === undefined) return null;
-  const isMeant = () => isLarge(image, words) && isProcedure(image, others) && !isInProcedure(words, others);
-  if (!isIntroduced && words.every(isKnown) && !isMeant()) return null;
-  const isUnclear = !city.isOne || (words.length === 1 && wordLikeCities.has(first));
-  return isUnclear && !isIntroduced ? unclear : { near: city.near };
+const joined = (name: string) => name.toLowerCase().replace(/[^a-z]/g, "");
+
+/** Other names of states, as one word in small letters → the states' codes in capitals. */
+export const otherStateNames = meaningsOf("state");
+
+const codes = new Map(
+  Object.entries(stateNames).flatMap(([code, name]): [string, string][] => [
+    [code.toLowerCase(), code],
+    [joined(name), code],
+  ]),
+);
+
+/** Returns a state's code in capitals for its code or a name, as one word in small letters; undefined if none. */
+export function stateOf(word: string): string | undefined {
+  return codes.get(word) ?? otherStateNames.get(word);
 }
 
-/** Whether a procedure is meant whose name has the whole name of a city: the Boston of a Boston KPro. */
-function isInProcedure(city: readonly string[], others: readonly string[]): boolean {
-  const held = termsIn([...city, ...others]).held?.words;
-  return others.includes(maker) || city.every((word) => held?.includes(procedureMeaning(word)));
+/** A state's code and its name as one word, in small letters. @param code in capitals */
+export function formsOfState(code: string): readonly [code: string, name: string] {
+  return [code.toLowerCase(), joined(stateNames[code])];
 }
 
-/** Boston Scientific makes devices, and is no city. */
-const maker = "scientific";
+interface CitiesOfState {
+  state: string;
+  names: readonly string[];
+}
 
-const isProcedure = (image: Image, words: readonly string[]) =>
-  termsIn(words).held !== undefined ||
-  words.some((word) => groupOfCode(image, word.toUpperCase()) !== undefined);
+/** Reads `CA losangeles`, or several states. */
+function statesAndCities(what: string): { states: string[]; names: string[] } {
+  const words = what.split(" ");
+  const isCode = (word: string) => /^[A-Z]{2}$/.test(word);
+  return { states: words.filter(isCode), names: words.filter((word) => !isCode(word)) };
+}
 
-const isLarge = (image: Image, words: readonly string[]) =>
-  namesakes(image, words).some(({ zips }) => zips >= zipsOfLarge);
+const nicknames = Map.groupBy(
+  entriesOf("city").flatMap(({ what, phrases }) => {
+    const { states, names } = statesAndCities(what);
+    return phrases.map((nickname): CitiesOfState & { nickname: string } => ({
+      nickname,
+      state: states[0],
+      names,
+    }));
+  }),
+  ({ nickname }) => nickname,
+);
 
-/** Whether a word says something in a search for procedures. */
-function isOfProcedures(image: Image, word: string): boolean {
-  return (
-    findWord(indexOf(image, "procedure"), procedureMeaning(word)) >= 0 ||
-    [fillerWords, sentenceWords, asideWords, absentWords, genericWords.procedure].some((words) =>
-      words.has(word),
-    )
+const regions = meaningsOf("region");
+const partsOfStates = phrasesOf("part");
+const counties = phrasesOf("county");
+
+/**
+ * Returns the facilities in the cities that a nickname stands for. @param nickname as one word, such as `longisland`
+ * @param only the code of the state that the cities have to be in
+ */
+export function facilitiesOfNickname(index: SearchIndex, nickname: string, only?: string): number[] {
+  return (nicknames.get(nickname) ?? [])
+    .filter(({ state }) => only === undefined || state === only)
+    .flatMap(({ state, names }) => names.flatMap((name) => facilitiesIn(index, name, state)));
+}
+
+/** Returns the facilities in a city of a state. @param city as one word @param state its code in capitals */
+function facilitiesIn(index: SearchIndex, city: string, state: string): number[] {
+  const [here, there] = [findWord(index, city), findWord(index, state.toLowerCase())];
+  if (here < 0 || there < 0) return [];
+  return [...documentsOf(index, here)].filter(
+    (document) => hasToken(index, document, here, cityField) && hasToken(index, document, there, stateField),
   );
 }
 
-/** Whether no word of procedures begins with a word or is close to it. */
-function isUnlike(image: Image, word: string): boolean {
-  const index = indexOf(image, "procedure");
-  if (!/^\p{L}{3,}$/u.test(word) || isOfProcedures(image, word)) return false;
-  const longer = withPrefix(index.words, Buffer.from(word));
-  let isClose = longer.start < longer.end;
-  const letters = [...word].length;
-  forEachClose(index, word, letters, allowedTypos(letters), () => {
-    isClose = true;
-  });
-  return !isClose;
+/**
+ * Finds the facilities in a city. The state may follow: `saint louis mo`. A nickname, such as NYC, means its cities.
+ * @param words see `splitWords`
+ */
+export function facilitiesInCity(image: Image, words: readonly string[]): readonly number[] {
+  const index = indexOf(image, "facility");
+  const nicknamed = facilitiesOfNickname(index, oneWord(words));
+  return nicknamed.length > 0 ? nicknamed : facilitiesNamed(index, words);
 }
 
-/**
- * A city with hospitals, or a large one. `isOne` says that no other city of its name may be meant; then `near` has its state.
- * Of the cities with hospitals, it has far more than every namesake, and no namesake without hospitals is larger. Of the
- * others, it is far larger than every namesake.
- */
-function cityNamed(image: Image, words: readonly string[]): { near: string; isOne: boolean } | undefined {
-  const [...there] = facilitiesInCityOf(image, words);
-  const cities = namesakes(image, words).toSorted((a, b) => b.zips - a.zips);
-  if (there.length === 0) {
-    const [largest, other] = cities;
-    if (largest === undefined || largest.zips < zipsOfLarge) return undefined;
-    const { name, zips } = largest;
-    const isOne = other === undefined || zips >= timesLarger * other.zips;
-    return { near: isOne ? name : name.slice(0, name.lastIndexOf(",")), isOne };
+/** The facilities in a city by its name, with or without its state; or by its nickname and its state. */
+function facilitiesNamed(index: SearchIndex, words: readonly string[]): readonly number[] {
+  const word = findWord(index, oneWord(words));
+  const named = word < 0 ? [] : [...documentsOf(index, word)];
+  const found = named.filter((facility) => hasToken(index, facility, word, cityField));
+  if (found.length > 0) return found;
+  // The state's name may have several words.
+  for (let end = words.length - 1; end > 0; end--) {
+    const state = stateOf(words.slice(end).join(""));
+    if (state === undefined) continue;
+    const city = oneWord(words.slice(0, end));
+    const there = facilitiesOfNickname(index, city, state);
+    const inState = there.length > 0 ? there : facilitiesIn(index, city, state);
+    if (inState.length > 0) return inState;
   }
-  const name = textAt(image.city, there[0]);
-  const [[state, { length }], next] = [
-    ...Map.groupBy(there, (facility) => textAt(image.state, facility)),
-  ].toSorted(([, a], [, b]) => b.length - a.length);
-  const zips = cities.find((city) => city.state === state)?.zips ?? 0;
-  const isOne =
-    (next === undefined || length >= timesMore * next[1].length) && cities.every((city) => city.zips <= zips);
-  return { near: isOne ? `${name}, ${state}` : name, isOne };
+  return [];
 }
 
-/** A city is meant without its state if it has this many times the hospitals of every namesake in another state. */
-const timesMore = 5;
 /**
- * A city without hospitals is meant without its state if it has this many times the ZIP codes of every namesake. Rochester
- * in New York has seven times those of Rochester in Minnesota, which is known for its clinic.
+ * Finds the cities that words name among the cities of the table of places, one for each state, ordered by state. The
+ * state's code or name may follow: `Boston, MA`, `saint louis missouri`. A nickname, such as NYC, means its first city.
+ * O(log cities).
  */
-const timesLarger = 8;
-/** Least number of ZIP codes of a city without hospitals here whose name alone is a place. */
-const zipsOfLarge = 8;
+export function citiesNamed(image: Image, words: readonly string[]): City[] {
+  const whole = namesakes(image, words);
+  if (whole.length > 0) return whole;
+  for (let end = 1; end < words.length; end++) {
+    const state = stateOf(words.slice(end).join(""));
+    const there = namesakes(image, words.slice(0, end)).filter((city) => city.state === state);
+    if (there.length > 0) return there;
+  }
+  return [];
+}
 
-const capitalized = (word: string) => `${word[0].toUpperCase()}${word.slice(1)}`;
+/** Finds the cities of the table of places that a name or a nickname without a state means. @param words see `splitWords` */
+export function namesakes(image: Image, words: readonly string[]): City[] {
+  const named = citiesWithName(image, oneWord(words));
+  if (named.length > 0) return named;
+  return (nicknames.get(words.join("")) ?? []).flatMap(({ state, names: [first] }) =>
+    citiesWithName(image, first).filter((city) => city.state === state),
+  );
+}
+
+function citiesWithName(image: Image, word: string): City[] {
+  const { placeCity, placeCityName, placeCityZips, placeCityLatitude, placeCityLongitude } = image;
+  const { start, end } = withPrefix(placeCity, Buffer.from(`${word} `));
+  return Array.from({ length: end - start }, (_, i) => ({
+    name: textAt(placeCityName, start + i),
+    state: textAt(placeCity, start + i).slice(word.length + 1),
+    zips: placeCityZips[start + i],
+    latitude: placeCityLatitude[start + i],
+    longitude: placeCityLongitude[start + i],
+  }));
+}
+
+/** Says which places words name, the likeliest first; none if they name no place. @param words see `splitWords` */
+export function placesNamed(image: Image, words: readonly string[]): Place[] {
+  const last = words.at(-1) ?? "";
+  if (isZip(image, last)) {
+    const before = words.slice(0, -1);
+    const center = pointAt(image, findPlace(image.placeZip, last));
+    const isOfPlace =
+      before.length === 0 || stateOf(before.join("")) !== undefined || isCityAround(image, before, center);
+    return isOfPlace ? [{ kind: "zip", name: last, states: [], facilities: [], center }] : [];
+  }
+  const places: Place[] = [];
+  const index = indexOf(image, "facility");
+  const nicknamed = facilitiesOfNickname(index, oneWord(words));
+  if (nicknamed.length > 0) places.push({ ...cityOf(image, nicknamed), isNickname: true });
+  const inCity = facilitiesNamed(index, words);
+  if (inCity.length > 0) places.push(cityOf(image, inCity));
+  const state = stateOf(words.join("")) ?? (words.length > 1 ? stateBefore(words) : undefined);
+  if (state !== undefined)
+    places.push({ kind: "state", name: state, states: [state], facilities: facilitiesOfState(image, state) });
+  return places.length > 0 ? places : regionsNamed(image, words);
+}
+
+/** The state in `delaware state`. */
+const stateBefore = (words: readonly string[]) =>
+  words.at(-1) === "state" ? stateOf(words.slice(0, -1).join("")) : undefined;
+
+/** Whether a city of a name is around a ZIP code. */
+const isCityAround = (image: Image, words: readonly string[], zip: Point) =>
+  citiesNamed(image, words).some(
+    ({ latitude, longitude }) =>
+      tenthsBetween(latitude, longitude, zip.latitude, zip.longitude) <= mostTenthsFromZip,
+  );
+
+/** A ZIP code is at most so far from its city's center, in tenths of a mile. */
+const mostTenthsFromZip = 500;
+
+function cityOf(image: Image, facilities: readonly number[]): Place {
+  const states = [...new Set(facilities.map((facility) => textAt(image.state, facility)))];
+  const name = textAt(image.city, facilities[0]);
+  return { kind: "city", name: states.length === 1 ? `${name}, ${states[0]}` : name, states, facilities };
+}
+
+const byState = new WeakMap<Image, number[][]>();
+
+function facilitiesOfState(image: Image, state: string): readonly number[] {
+  let states = byState.get(image);
+  if (states === undefined) {
+    states = [];
+    for (const [facility, at] of image.stateOf.entries()) {
+      states[at] ??= [];
+      states[at].push(facility);
+    }
+    byState.set(image, states);
+  }
+  return states[stateIndex.get(state) ?? -1] ?? [];
+}
+
+function regionsNamed(image: Image, words: readonly string[]): Place[] {
+  const name = words.join(" ");
+  const [first, ...rest] = words;
+  const whole = partsOfStates.has(first) ? stateOf(rest.join("")) : undefined;
+  const what = regions.get(name) ?? (stateOf(words.join("")) === undefined ? whole : undefined);
+  if (what !== undefined) {
+    const { states, names } = statesAndCities(what);
+    const [around] = names.length === 0 ? [] : citiesNamed(image, [names[0], states[0].toLowerCase()]);
+    const facilities = names.length === 0 ? states.flatMap((state) => facilitiesOfState(image, state)) : [];
+    return [{ kind: "region", name, states, facilities, center: around }];
+  }
+  const isCounty = words.length > 1 && counties.has(words.at(-1) ?? "");
+  return isCounty ? [{ kind: "region", name, states: [], facilities: [] }] : [];
+}
+
+/** Returns where a place is: a ZIP code, or a city that one state has; undefined for others. */
+export function centerOf(image: Image, place: Place): Point | undefined {
+  if (place.kind !== "city" || place.states.length !== 1) return place.center;
+  const cities = citiesNamed(image, splitWords(place.name));
+  return cities.length === 1 ? cities[0] : undefined;
+}
+
+/** Returns a city's name as one word, a space, and the state's code. @param city such as `Saint Louis, MO` */
+function cityKey(city: string): string {
+  const comma = city.lastIndexOf(",");
+  return `${indexWords(city.slice(0, comma)).join("")} ${city.slice(comma + 2)}`;
+}
+
+/** Makes the cities of a table of places. @param city the city and state of each ZIP code, such as `Boston, MA` */
+export function citiesOf(
+  city: readonly string[],
+  { latitude, longitude }: Pick<Places, "latitude" | "longitude">,
+): Cities {
+  const keyOf = new Map(city.map((name) => [name, ""]));
+  for (const name of keyOf.keys()) keyOf.set(name, cityKey(name));
+  const zipsOf = Map.groupBy(city.keys(), (i) => keyOf.get(city[i]) ?? "");
+  const key = [...zipsOf.keys()].sort();
+  const zips = key.map((each) => zipsOf.get(each) ?? []);
+  const meansOf = (axis: Int32Array) =>
+    zips.map((of) => Math.round(of.reduce((sum, i) => sum + axis[i], 0) / of.length));
+  return {
+    key,
+    name: zips.map(([first]) => city[first]),
+    zips: zips.map(({ length }) => length),
+    latitude: meansOf(latitude),
+    longitude: meansOf(longitude),
+  };
+}
+
+/** Returns the state of the city that is nearest to a point; undefined if there are no cities. O(cities). */
+export function stateAt(image: Image, { latitude, longitude }: Point): string | undefined {
+  const { placeCity, placeCityLatitude, placeCityLongitude } = image;
+  let [nearest, least] = [-1, Number.POSITIVE_INFINITY];
+  for (let city = 0; city < placeCityLatitude.length; city++) {
+    const tenths = tenthsBetween(latitude, longitude, placeCityLatitude[city], placeCityLongitude[city]);
+    if (tenths < least) [nearest, least] = [city, tenths];
+  }
+  return nearest < 0 ? undefined : textAt(placeCity, nearest).slice(-2);
+}

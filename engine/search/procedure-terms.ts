@@ -1,5 +1,4 @@
-import { encodeText } from "../encode.ts";
-import { textAt } from "../image/image.ts";
+import { fillers } from "./lexicon.ts";
 import {
   type Absent,
   absentTerms,
@@ -7,15 +6,14 @@ import {
   asideWords,
   bodyPartAsides,
   bodyParts,
+  genericWords,
   plainWordsOf,
   procedureMeaning,
   sentenceWords,
   wordForms,
 } from "./procedure-words.ts";
 import { procedureWords } from "./text.ts";
-import { type WordTable, wordTable } from "./text-index.ts";
-import { allowedTypos, forEachClose, medicalEnding } from "./typos.ts";
-import { fillerWords, genericWords } from "./vocabulary.ts";
+import { medicalEnding } from "./typos.ts";
 
 interface ProcedureTerm {
   text: string;
@@ -29,6 +27,13 @@ interface ProcedureTerm {
 /** Terms of one word for procedures in no group. These words aren't matched by prefix or with typos. */
 export const absentWords: ReadonlySet<string> = new Set(absentTerms.filter((term) => !term.includes(" ")));
 
+/** An ordinal (3rd), a single letter, or a vertebra (l4, c5). */
+const ordinalOrLetter = /^([clst][0-9]{1,2}|[a-z]|1st|2nd|3rd|[4-9]th)$/;
+
+/** Whether a word isn't needed in a search for procedures. */
+export const isMeaningless = (word: string) =>
+  fillers.has(word) || sentenceWords.has(word) || asideWords.has(word) || ordinalOrLetter.test(word);
+
 /** Whether a word is medical, so that a search can't do without it. */
 export function isMedical(word: string): boolean {
   return absentWords.has(word) || wordForms.has(word) || medicalEnding.test(word);
@@ -37,7 +42,7 @@ export function isMedical(word: string): boolean {
 /** Whether a word says something about procedures by itself: cataract, replacement, knee. */
 export function isOfProcedures(word: string): boolean {
   const meant = procedureMeaning(word);
-  return isMedical(word) || genericWords.procedure.has(meant) || meanings.has(meant) || wholeTerms.has(meant);
+  return isMedical(word) || genericWords.has(meant) || meanings.has(meant) || wholeTerms.has(meant);
 }
 
 /** Words that are a whole term for a group's procedure. */
@@ -49,7 +54,7 @@ const wholeTerms: ReadonlySet<string> = new Set(
 );
 const meanings: ReadonlySet<string> = new Set([...wordForms].map(procedureMeaning));
 
-const significantWords = (text: string) => procedureWords(text).filter((word) => !fillerWords.has(word));
+const significantWords = (text: string) => procedureWords(text).filter((word) => !fillers.has(word));
 
 function allTerms(): Map<string, ProcedureTerm[]> {
   const held = Object.values(plainWordsOf).flatMap(({ terms }) =>
@@ -64,30 +69,6 @@ function allTerms(): Map<string, ProcedureTerm[]> {
 
 /** Many threads never search for a procedure. */
 let termsByWord: ReturnType<typeof allTerms> | undefined;
-/** The long words of terms. */
-let longWords: WordTable | undefined;
-
-/** A shorter word has too many neighbours. */
-const leastMisspelt = 7;
-
-function longWordsOf(terms: ReturnType<typeof allTerms>): WordTable {
-  const words = [...terms.values()].flat().flatMap((term) => term.words);
-  return wordTable(encodeText([...new Set(words)].filter(({ length }) => length >= leastMisspelt)));
-}
-
-/** Returns the word of a term that was meant by a word with typos; the word itself if there is none, or if two are as close. */
-function spelled(word: string, terms: ReturnType<typeof allTerms>): string {
-  if (word.length < leastMisspelt || !/^[a-z]+$/.test(word)) return word;
-  longWords ??= longWordsOf(terms);
-  if (longWords.positionOf.has(word)) return word;
-  const allowed = allowedTypos(word.length);
-  const closest: number[][] = [];
-  forEachClose(longWords, word, word.length, allowed, (other, typos) => {
-    closest[typos] = [...(closest[typos] ?? []), other];
-  });
-  const [meant, ...others] = closest.find((words) => words !== undefined) ?? [];
-  return meant === undefined || others.length > 0 ? word : textAt(longWords.words, meant);
-}
 
 /** The terms of a text: see `termsIn`. */
 interface TermsOfText {
@@ -107,14 +88,14 @@ interface TermsOfText {
 export function termsIn(query: readonly string[]): TermsOfText {
   termsByWord ??= allTerms();
   const terms = termsByWord;
-  const words = query.map((word) => spelled(procedureMeaning(word), terms));
+  const words = query.map(procedureMeaning);
   // A query may have two words for a term of one word, such as `gall bladder`. Then neither has a meaning of its own.
   const pairs = words
     .slice(1)
     .map((word, i) => [words[i], word])
     .filter((pair) => terms.get(pair.join(""))?.some((term) => term.words.length === 1));
   const typed = new Set([
-    ...words.filter((word) => !fillerWords.has(word)),
+    ...words.filter((word) => !fillers.has(word)),
     ...pairs.map((pair) => pair.join("")),
   ]);
   const found = [...typed]
@@ -131,12 +112,7 @@ export function termsIn(query: readonly string[]): TermsOfText {
     words.every((word) => bodyParts.has(word) || bodyPartAsides.has(word) || isMeaningless(word));
   const isAside = ({ text }: ProcedureTerm) =>
     held !== undefined && asideWords.has(text) && !(isBodyPart && bodyPartAsides.has(text));
-  // A fistula for dialysis isn't dialysis.
-  const isBesideHeld = ({ isAlsoHeld, words }: ProcedureTerm) =>
-    isAlsoHeld && helds.some((other) => !other.words.some((word) => words.includes(word)));
-  const absents = found.filter(
-    (term) => term.isAbsent && !isPart(term) && !isAside(term) && !isBesideHeld(term),
-  );
+  const absents = found.filter((term) => term.isAbsent && !isPart(term) && !isAside(term));
   const isInOther = (term: ProcedureTerm) =>
     absents.some(
       ({ words }) => words.length > term.words.length && term.words.every((word) => words.includes(word)),
@@ -150,8 +126,6 @@ export function termsIn(query: readonly string[]): TermsOfText {
     named: named.filter(({ name }, i) => named.findIndex((other) => other.name === name) === i),
   };
 }
-
-const isMeaningless = (word: string) => fillerWords.has(word) || sentenceWords.has(word);
 
 const longestOf = (terms: readonly ProcedureTerm[]) =>
   terms.reduce<ProcedureTerm | undefined>(

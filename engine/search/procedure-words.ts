@@ -1,52 +1,62 @@
-import { linesOf, paragraphsOf } from "./data.ts";
-import { fillerWords, genericWords, questionWords, seldomMeantWords, setOf } from "./vocabulary.ts";
+import { doubtful, entriesOf, fillers, meaningsOf, phrasesOf, questions, textsOf } from "./lexicon.ts";
 
-/** The words that people use for procedures. The terms are in `data/`. */
+/** The words of searches for procedures, and the procedure groups in plain words. */
 
-/** Words that ask for something that no group includes. If the text names a procedure too, these words say nothing. */
-const asides = `
-anesthesia, burn, diabetes, diabetic, pregnant, pregnancy, hypertension, asthma, copd, concussion, dementia, anxiety, cough, cold,
-fever, smoking, alcohol, cpap, oxygen, shot, pap, insulin, baby, newborn, rehab, dentist,
-insurance, insured, copay, deductible, parking, money
-`;
-
-/** Words that, together with only a part of the body, ask for a drug, a visit or an ailment, and for no procedure. */
-const asidesOfBodyParts = `
-medication, medicine, pill, antibiotic, supplement, diet, doctor, specialist, pain, ache
-`;
-
-const partsOfBody =
-  "ankle anus appendix artery back bladder breast cervix colon ear elbow esophagus eye finger foot gallbladder hand heart " +
-  "hip joint kidney knee larynx liver lung nerve nose ovary penis prostate rectum shoulder sinus skin spine stomach testicle " +
-  "throat thumb thyroid toe tonsil ureter uterus vein wrist";
-
-const termsIn = (text: string) => text.replace(/\s+/g, " ").trim().split(", ");
+const codesOf = new Map(entriesOf("codes").map(({ what, phrases }) => [what, phrases]));
 
 /** APC code → the group's terms, and the HCPCS codes of frequent procedures in the group. */
 export const plainWordsOf: Readonly<Record<string, { terms: readonly string[]; codes: readonly string[] }>> =
   Object.fromEntries(
-    paragraphsOf("procedures.txt").map((paragraph) => {
-      const [head, ...lines] = paragraph.split("\n");
-      const [procedure, ...codes] = head.split(" ");
-      return [procedure, { terms: termsIn(lines.join(" ")), codes }];
-    }),
+    entriesOf("procedure").map(({ what, phrases }) => [
+      what,
+      { terms: phrases, codes: codesOf.get(what) ?? [] },
+    ]),
   );
 
-/** A procedure that this data can't have, why and where else it is in one or two sentences, and a URL of its prices. */
+/** A procedure group for readers who aren't clinicians. */
+export interface PlainProcedure {
+  /** Its name, in small letters and with the article. */
+  title: string;
+  /** The part of the body. */
+  part: string;
+  /** Further procedures that the group includes. */
+  words: string;
+}
+
+const words = textsOf("words");
+const parts = meaningsOf("part-of-body");
+const plainProcedures = new Map(
+  [...textsOf("title")].map(([code, title]): [string, PlainProcedure] => [
+    code,
+    { title, part: parts.get(code) ?? "", words: words.get(code) ?? "" },
+  ]),
+);
+
+/** Returns a procedure group in plain words, or undefined if the lexicon lacks it. @param code an APC */
+export function plainProcedure(code: string): PlainProcedure | undefined {
+  return plainProcedures.get(code);
+}
+
+/** What this data can't have, why and where else it is in one or two sentences, and a URL of its prices. */
 export interface Absent {
   name: string;
   reason: string;
   see: string;
 }
 
-const absentKinds = new Map(
-  linesOf("absent-kinds.txt")
-    .filter((line) => line !== "")
-    .map((line) => {
-      const [kind, reason, see] = line.split(" | ");
-      return [kind, { reason, see }];
-    }),
+const reasons = new Map(
+  [...textsOf("reason")].map(([kind, text]) => {
+    const see = text.slice(text.lastIndexOf(" ") + 1);
+    return [kind, { reason: text.slice(0, -see.length - 1), see }];
+  }),
 );
+
+/** Returns what a line of the lexicon says to be absent. @param what a kind, and a name or else `phrase` is the name */
+export function absentOf(what: string, phrase: string): Absent | undefined {
+  const [kind] = what.split(" ", 1);
+  const reason = reasons.get(kind);
+  return reason && { name: what.slice(kind.length + 1) || phrase, ...reason };
+}
 
 interface AbsentTerm {
   text: string;
@@ -56,49 +66,36 @@ interface AbsentTerm {
   isAlsoHeld: boolean;
 }
 
-const absentParagraphs = [
-  ...paragraphsOf("absent-procedures.txt"),
-  `nothing |\n${asides}`,
-  `nothing |\n${asidesOfBodyParts}`,
-];
+/** Words that, together with only a part of the body, ask for no procedure. */
+export const bodyPartAsides = phrasesOf("body-aside");
+/** Words that ask for something that no group includes, and say nothing if the text names a procedure too. */
+export const asideWords: ReadonlySet<string> = new Set([...phrasesOf("aside"), ...bodyPartAsides]);
+export const bodyParts = phrasesOf("body");
+/** Words that aren't needed beside other words in a search for procedures. */
+export const genericWords = phrasesOf("generic");
 
 /** Terms for procedures and other things that no comprehensive APC includes. */
-export const allAbsentTerms: readonly AbsentTerm[] = absentParagraphs.flatMap((paragraph) => {
-  const [head, ...lines] = paragraph.split("\n");
-  const [heading, name] = head.split(" |").map((part) => part.trim());
-  const isAlsoHeld = heading.startsWith("also ");
-  const kind = absentKinds.get(heading.replace("also ", ""));
-  return termsIn(lines.join(" ")).map((text) => ({
-    text,
-    absent: kind && { name: name === "" ? text : name, ...kind },
-    isAlsoHeld,
-  }));
-});
+export const allAbsentTerms: readonly AbsentTerm[] = [
+  ...["absent", "also-absent"].flatMap((kind) =>
+    entriesOf(kind).flatMap(({ what, phrases }) =>
+      phrases.map((text) => ({ text, absent: absentOf(what, text), isAlsoHeld: kind !== "absent" })),
+    ),
+  ),
+  ...Array.from(asideWords, (text) => ({ text, absent: undefined, isAlsoHeld: false })),
+];
 /** The terms of procedures in no group, without those that groups have too. */
 export const absentTerms: readonly string[] = allAbsentTerms
   .filter(({ isAlsoHeld }) => !isAlsoHeld)
   .map(({ text }) => text);
 
-/** Words that, together with only a part of the body, ask for no procedure. */
-export const bodyPartAsides: ReadonlySet<string> = new Set(termsIn(asidesOfBodyParts));
-/** Words that usually say nothing if the text names a procedure too. */
-export const asideWords: ReadonlySet<string> = new Set([...termsIn(asides), ...bodyPartAsides]);
-export const bodyParts: ReadonlySet<string> = new Set(partsOfBody.split(" "));
-
-const meanings = new Map(
-  linesOf("word-forms.txt").flatMap((line) => {
-    const [word, forms] = line.split(": ");
-    return forms.split(" ").map((form): [string, string] => [form, word]);
-  }),
-);
-
+const related = meaningsOf("word");
 /** Words that the index of procedures replaces by a related word. */
-export const wordForms: ReadonlySet<string> = new Set(meanings.keys());
+export const wordForms: ReadonlySet<string> = new Set(related.keys());
 
 /** Returns a word as the index of procedures has it: replaced by a related word, or in the singular. */
 export function procedureMeaning(word: string): string {
   const singular = singularOf(word);
-  return meanings.get(word) ?? meanings.get(singular) ?? singular;
+  return related.get(word) ?? related.get(singular) ?? singular;
 }
 
 function singularOf(word: string): string {
@@ -115,23 +112,36 @@ const wordsOfTerms = new Set(
 
 /** Words of questions and sentences that no search for procedures needs. */
 export const sentenceWords: ReadonlySet<string> = new Set([
-  ...setOf(
-    "i me my your his her we you it its this that is are was be am do does did how much many what which who where " +
-      "when why can could should will would get getting got gets have having had has need needs needed want wants " +
-      "take taking taken took put come coming comes came problem problems issue cut open lower see says look " +
-      "looking seeing go going make done into down through inside under off up over between after before because if " +
-      "then as about not husband wife mom dad mother father son daughter grandma grandpa adult elderly man woman " +
-      "recovery no but during while admitted er ed emergency anesthesia doctor hospital medicare average typical " +
-      "cheap left right small big large minor major side one two three both with plus some any all operating room w wo rt " +
-      "lt bilat possible aunt uncle sister brother wife friend last week month year today status unit units hour hours hr " +
-      "dx tx using via due next instead needing grown surgeon list show find give tell please number codes charge same sedation sides dads moms grandson granddaughter nephew niece boyfriend girlfriend assisted medtronic " +
-      "hospitals doctors cause causes caused causing spot looked only they person",
-  ),
-  ...[...questionWords, ...seldomMeantWords].filter(
+  ...phrasesOf("sentence"),
+  ...[...questions, ...doubtful].filter(
     (word) => !wordForms.has(word) && !wordsOfTerms.has(procedureMeaning(word)),
   ),
 ]);
 
 /** Whether a word never says which procedure is meant. */
 export const saysNothing = (word: string): boolean =>
-  fillerWords.has(word) || sentenceWords.has(word) || genericWords.procedure.has(procedureMeaning(word));
+  fillers.has(word) || sentenceWords.has(word) || genericWords.has(procedureMeaning(word));
+
+const levels = phrasesOf("level");
+const numbers = meaningsOf("number");
+const ordinals = meaningsOf("ordinal");
+
+/**
+ * Joins the word level and its number, as in names of procedure groups: `Level 3`, `level three`, `lvl III` and `3rd
+ * level` are the word `level3`. @param words in small letters
+ */
+export function withLevels(words: readonly string[]): string[] {
+  const joined: string[] = [];
+  for (let at = 0; at < words.length; at++) {
+    const [word, next, after] = [words[at], words[at + 1] ?? "", words[at + 2] ?? ""];
+    const isBefore = levels.has(word) && numbers.has(next);
+    const isAfter = ordinals.has(word) && levels.has(next) && !numbers.has(after);
+    if (isBefore || isAfter) {
+      joined.push(`level${isBefore ? numbers.get(next) : ordinals.get(word)}`);
+      at++;
+    } else joined.push(levels.has(word) ? "level" : word.replace(/^[a-z]+(?=[1-8]$)/, leveled));
+  }
+  return joined;
+}
+
+const leveled = (letters: string) => (levels.has(letters) ? "level" : letters);

@@ -1,20 +1,32 @@
 import { type Image, textAt } from "../image/image.ts";
-import type { Asked } from "./asked.ts";
 import { isHcpcsCode } from "./codes.ts";
-import { describedField, fieldBits, fieldMask, nameField } from "./fields.ts";
-import { find, guessed, type Matches, nothing, sure, type Wanted } from "./find.ts";
-import { likenessOf } from "./likeness.ts";
-import { documentsWith, exact, levelBits, levelMask, prefix, type Term } from "./matching.ts";
-import { termsIn } from "./procedure-terms.ts";
+import { fieldBits, fieldMask, nameField } from "./documents.ts";
+import { guessed, inOrder, type Matches, nothing, type Ranked, sure, type Wanted } from "./find.ts";
+import { likenessOf, procedureScorer } from "./likeness.ts";
+import { documentsWith, levelBits, matchedTerms, type Term, termsOf } from "./matching.ts";
+import { isMeaningless, termsIn } from "./procedure-terms.ts";
+import { genericWords, procedureMeaning } from "./procedure-words.ts";
+import type { Asked } from "./reading.ts";
 import { findWord, indexOf, isInFields, type SearchIndex } from "./text-index.ts";
 import { medicalEnding } from "./typos.ts";
+
+/**
+ * Returns the terms of a search for procedures. Words that say nothing aren't needed, unless several of them are a term
+ * for procedures, such as ed implant.
+ */
+export function procedureTerms(image: Image, words: readonly string[]): Term[] {
+  const says = (word: string) => !isMeaningless(word) && !genericWords.has(procedureMeaning(word));
+  const held = words.some(says) ? [] : (termsIn(words).held?.words ?? []);
+  const isHeld = (word: string) => held.length > 1 && held.includes(procedureMeaning(word));
+  return termsOf(image, indexOf(image, "procedure"), words, (word) => says(word) || isHeld(word));
+}
 
 /**
  * Finds the procedure groups that match every needed word. Nothing is found if the longest term in the query is for a
  * procedure in no group: the removal of a kidney stone is not the removal of a kidney. If no group matches every word,
  * the groups whose terms are most like the query are found, as guesses, unless the query has a term for a procedure in
  * no group, or an unknown medical word or number. If the best group has all words, but in different terms, it may be a
- * guess too, or nothing is found; see `isPartOfTerms`.
+ * guess too.
  */
 export function findProcedures(
   image: Image,
@@ -29,40 +41,40 @@ export function findProcedures(
   // group, such as `kidney ultrasound`.
   const heldWords = held === undefined || held.words.length === 1 ? [] : held.words;
   const isAbsent = absent !== undefined && !absent.words.every((word) => isInNames(index, word));
-  const isSetAside = ignored.length > 0;
   if (isAbsent && absent.words.length > heldWords.length && !ignored.some(isHcpcsCode)) return nothing;
   const found = find(index, terms, isWanted);
   if (found.total > 0) {
     const isCode = terms.some(({ code }) => code >= 0);
     const likeness = isCode ? 1 : likenessOf(index, terms, 0)(found.documents[0]);
-    if (likeness <= likeEnough && isPartOfTerms(index, terms, found)) return nothing;
     const hasLevel = terms.some(({ isNeeded, word }) => isNeeded && isLevel.test(word));
-    // Without a level, the words of a name may ask for something else: therapy is also the physical one.
-    const isOther = !hasLevel && absent !== undefined && absent.words.length > heldWords.length;
-    const isGuess = isSetAside || isOther || (hasLevel && isOfSeveral(index, terms, found));
+    const isGuess = ignored.length > 0 || (hasLevel && isOfSeveral(index, terms, found));
     return likeness > leastSure && !isGuess ? sure(found) : guessed(found);
   }
   const unknown = terms.filter((term) => term.isNeeded && documentsWith(index, term) === 0);
   const isKept = ({ word }: Term) => medicalEnding.test(word) || /^[0-9]+$/.test(word) || isHcpcsCode(word);
   if (isAbsent || unknown.some(isKept)) return nothing;
-  return { ...mostAlike(index, terms, isWanted), ignored: unknown.map(({ word }) => word) };
+  return {
+    ...mostAlike(index, terms, isWanted),
+    ignored: unknown.map(({ word }) => word),
+    unwanted: found.unwanted,
+  };
 }
 
-/**
- * Whether the search has a single word, which the groups have only within longer terms. A search for oil isn't for the
- * removal of silicone oil from an eye.
- */
-function isPartOfTerms(index: SearchIndex, terms: readonly Term[], { documents }: Matches): boolean {
+/** Finds all groups that match every needed term. Those whose code is in the query come first. */
+function find(index: SearchIndex, terms: readonly Term[], isWanted: Wanted): Matches {
   const needed = terms.filter(({ isNeeded }) => isNeeded);
-  if (needed.length > 1 || needed[0].phrases.size > 0) return false;
-  const { matches } = needed[0];
-  const isBeginning = (match: number) =>
-    (match & levelMask) === prefix && !matches.includes(match - prefix + exact);
-  const otherFields = (1 << nameField) | (1 << describedField);
-  const isElsewhere = (match: number) => isInFields(index, match >>> levelBits, otherFields);
-  if (matches.some((match) => isBeginning(match) || isElsewhere(match))) return false;
-  const likeness = likenessOf(index, terms, 0);
-  return documents.every((document) => likeness(document) <= likeEnough);
+  if (needed.length === 0) return nothing;
+  const matched = matchedTerms(index, needed);
+  const coded = new Set(needed.map(({ code }) => code));
+  const scoreOf = procedureScorer(index, terms);
+  const ranked = new Map<number, Ranked>();
+  const unwanted: number[] = [];
+  for (const group of index.byName) {
+    if (matched[group] < needed.length) continue;
+    if (!isWanted(group)) unwanted.push(group);
+    else ranked.set(group, coded.has(group) ? { rank: 0, score: 1 } : { rank: 1, score: scoreOf(group) });
+  }
+  return { ...inOrder(index, ranked), unwanted };
 }
 
 /**
@@ -88,26 +100,21 @@ function mostAlike(index: SearchIndex, terms: readonly Term[], isWanted: Wanted)
   const likenessTo = likenessOf(index, terms);
   // A group that lacks a number or level of the query isn't like it.
   const numbers = terms.filter(({ isNeeded, word }) => isNeeded && /^(level)?[0-9]+$/.test(word));
-  const documents =
-    numbers.length === 0 ? index.byName.filter(isWanted) : find(index, numbers, isWanted).documents;
-  const found = Array.from(documents, (document) => ({
-    document,
-    likeness: likenessTo(document),
-  }))
-    .filter(({ likeness }) => likeness >= leastLike)
-    .toSorted((a, b) => b.likeness - a.likeness);
-  return guessed({
-    total: found.length,
-    documents: Uint32Array.from(found, ({ document }) => document),
-    scores: found.map(({ likeness }) => likeness ** 2),
-  });
+  const matched = matchedTerms(index, numbers);
+  const ranked = new Map<number, Ranked>();
+  for (const group of index.byName) {
+    if (matched[group] < numbers.length || !isWanted(group)) continue;
+    const likeness = likenessTo(group);
+    if (likeness >= leastLike) ranked.set(group, { rank: 0, score: likeness ** 2 });
+  }
+  return guessed(inOrder(index, ranked));
 }
 
 /**
- * Above `likeEnough`, a group whose term has a single word of the query is meant. Above `leastSure`, a group that has
- * every word is meant. From `leastLike` on, a group that lacks some words may be meant.
+ * Above `leastSure`, a group that has every word is meant. From `leastLike` on, a group that lacks some words may be
+ * meant.
  */
-const [likeEnough, leastSure, leastLike] = [0.5, 0.25, 0.33];
+const [leastSure, leastLike] = [0.25, 0.33];
 
 function isInNames(index: SearchIndex, word: string): boolean {
   return isInFields(index, findWord(index, word), 1 << nameField);

@@ -1,29 +1,45 @@
-import type { Image } from "../image/image.ts";
-import { read } from "./asked.ts";
+import { type Image, textAt } from "../image/image.ts";
+import { stateNames } from "../snapshot/schema.ts";
+import { otherCodeIn } from "./codes.ts";
 import { findFacilities } from "./facilities.ts";
-import { find, inOrder, type Matches, nothing, pricedIn } from "./find.ts";
+import { type Matches, nothing, pricedIn } from "./find.ts";
+import { phrasesOf } from "./lexicon.ts";
 import { matchedBy } from "./matched.ts";
-import { otherCodeIn } from "./other-codes.ts";
+import type { Term } from "./matching.ts";
+import { type NoMatch, whyNothing } from "./no-match.ts";
+import { facilitiesOfNickname, stateOf } from "./places.ts";
 import { termsIn } from "./procedure-terms.ts";
 import type { Absent } from "./procedure-words.ts";
-import { findProcedures } from "./procedures.ts";
-import { termsOf } from "./terms.ts";
+import { findProcedures, procedureTerms } from "./procedures.ts";
+import { type Asked, capitalsIn, read } from "./reading.ts";
 import { type DocumentKind, indexOf } from "./text-index.ts";
 
 /*
- * A search finds the words of the index that match each word of the query (`terms.ts`, `matching.ts`), intersects their
- * documents (`find.ts`), scores every document that is left (`scoring.ts`), and sorts them. A directory has a few
- * thousand facilities and words, so all of this takes less than a millisecond, and typos are found by comparing words of
- * about the same length, without tables of n-grams or deletions.
+ * A search is read once (`reading.ts`). Then its words are looked for in the index (`matching.ts`): as whole words, as
+ * beginnings, with typos, apart or together. A directory has a few thousand facilities and words, so all of this takes
+ * less than a millisecond, and typos are found by comparing words of about the same length, without tables of n-grams.
  *
  * No library matches words that are written apart or together: MiniSearch, Lucene and Tantivy don't.
  */
 
+export interface SearchAnswer extends Matches {
+  /** The codes and words by which each procedure was found, except its own code and the words of its name. */
+  matched: string[][];
+  /** What is asked for and this data can't have, whatever else is found. */
+  absent: readonly Absent[];
+  /** Another search, where letters have two meanings. */
+  alternative: Alternative | null;
+  /** Why nothing is found; undefined if something is. */
+  why?: NoMatch;
+}
+
+export interface Alternative {
+  q: string;
+  state?: string;
+}
+
 /**
- * Finds a page of the documents with prices that match every significant word of a text: exactly, by prefix, with a few
- * typos, or written apart or together. The documents are ordered by their worst match, then by how well and in which
- * fields the words match, and what part of the name they make up. A document whose code or unofficial name is in the
- * text comes first. `findFacilities` and `findProcedures` have other rules.
+ * Finds a page of the facilities or procedures with prices that a text asks for. `findFacilities` and `findProcedures` say how.
  *
  * @param state null for the nation
  */
@@ -34,39 +50,73 @@ export function search(
   offset: number,
   limit: number,
   state: string | null = null,
-): Matches {
+): SearchAnswer {
   const asked = read(image, kind, text);
-  if (otherCodeIn(asked.text) !== undefined) return nothing;
-  const isWanted = pricedIn(image, kind, state);
-  const index = indexOf(image, kind);
-  const pageOf = (matches: Matches) => partOf(inOrder(index, matches), offset, limit);
-  if (kind === "facility") return pageOf(findFacilities(image, asked.words, isWanted));
-  const terms = termsOf(image, index, asked.words);
-  const page = pageOf(findProcedures(image, asked, terms, isWanted));
+  const found =
+    kind === "facility" ? searchFacilities(image, asked, state) : searchProcedures(image, asked, state);
+  const alternative = alternativeTo(image, asked, text, found);
+  if (found.total === 0) {
+    const { terms, unwanted } = found;
+    const why = whyNothing(image, asked, terms, unwanted, pricedIn(image, kind, null));
+    // A procedure that this data can't have is named also in a search for hospitals.
+    const isProcedure = why.isUnknown && termsIn([why.word ?? ""]).named.length > 0;
+    const absent = isProcedure && found.absent.length === 0 ? termsIn(asked.words).named : found.absent;
+    return { ...nothing, place: asked.place, matched: [], absent, alternative, why };
+  }
+  const end = offset + limit;
+  const documents = found.documents.slice(offset, end);
   return {
-    ...page,
-    matched: matchedBy(image, terms, page.documents),
-    place: asked.place,
-    ignored: [...asked.ignored, ...(page.ignored ?? [])],
+    ...found,
+    documents,
+    scores: found.scores.slice(offset, end),
+    matched: kind === "facility" ? [] : matchedBy(image, found.terms, documents),
+    alternative,
   };
 }
 
-function partOf(matches: Matches, offset: number, limit: number): Matches {
-  const end = offset + limit;
-  const { documents, scores } = matches;
-  return { ...matches, documents: documents.slice(offset, end), scores: scores.slice(offset, end) };
+type Found = Matches & { terms: readonly Term[]; absent: readonly Absent[] };
+
+function searchFacilities(image: Image, asked: Asked, state: string | null): Found {
+  return findFacilities(image, asked, pricedIn(image, "facility", state), state);
 }
 
-/** Names what a search asks for by words or codes and this data can't have, whatever else is found. */
-export function absentIn(image: Image, text: string): readonly Absent[] {
-  const { words, ignored } = read(image, "procedure", text);
-  return termsIn([...words, ...ignored.map((word) => word.toLowerCase())]).named;
+function searchProcedures(image: Image, asked: Asked, state: string | null): Found {
+  const { words, ignored, place } = asked;
+  const absent = termsIn([...words, ...ignored.map((word) => word.toLowerCase())]).named;
+  const terms = procedureTerms(image, words);
+  if (otherCodeIn(asked.text) !== undefined) return { ...nothing, terms, absent };
+  const found = findProcedures(image, asked, terms, pricedIn(image, "procedure", state));
+  return { ...found, terms, absent, place, ignored: [...ignored, ...found.ignored] };
 }
 
-/** Finds the facilities or procedures without prices that match a text. Returns their positions, best first. */
-export function unpricedMatches(image: Image, kind: DocumentKind, text: string): Uint32Array {
-  const index = indexOf(image, kind);
-  const isPriced = pricedIn(image, kind, null);
-  const terms = termsOf(image, index, read(image, kind, text).words);
-  return find(index, terms, (document) => !isPriced(document)).documents;
+/** Codes of states that are also words. */
+const letters = phrasesOf("letters");
+
+/**
+ * Returns the search with a state whose code was read as a word or a city. Where LA means Los Angeles, the state's name is written
+ * out, because the code alone would mean the city again.
+ */
+function alternativeTo(image: Image, asked: Asked, text: string, found: Found): Alternative | null {
+  const { words, kind, place } = asked;
+  const capitals = capitalsIn(text);
+  const isAbsent = found.absent.length > 0;
+  const word = words.findLast(
+    (each, i) => letters.has(each) && (isAbsent || i + 1 === words.length || capitals.has(each)),
+  );
+  const state = word === undefined ? undefined : stateOf(word);
+  if (word === undefined || state === undefined || place !== null) return null;
+  const [first] = found.documents;
+  const leads = kind === "facility" && first !== undefined && textAt(image.state, first) === state;
+  if (leads && !isAbsent) return null;
+  const at = new RegExp(
+    `(?<![\\p{L}\\d])${word}(?![\\p{L}\\d])(?!.*(?<![\\p{L}\\d])${word}(?![\\p{L}\\d]))`,
+    "iu",
+  );
+  if (kind === "facility" && facilitiesOfNickname(indexOf(image, kind), word).length > 0)
+    return { q: text.trim().replace(at, stateNames[state]) };
+  const q = text
+    .replace(at, " ")
+    .replace(/^[\s,;.]+|[\s,;.]+$/g, "")
+    .replace(/\s+/g, " ");
+  return q === "" ? null : { q, state };
 }

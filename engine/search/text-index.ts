@@ -1,6 +1,6 @@
 import type { TextColumn } from "../encode.ts";
 import { bytesAt, type Image, textAt } from "../image/image.ts";
-import { fieldBits, fieldMask, fillerField, nameField, repeatField } from "./fields.ts";
+import { fieldBits, fieldMask, fillerField, nameField } from "./documents.ts";
 
 export type DocumentKind = keyof Image["documents"];
 export const documentKinds: readonly DocumentKind[] = ["facility", "procedure"];
@@ -164,21 +164,4 @@ export function hasToken(index: SearchIndex, document: number, word: number, fie
 /** Tells whether any document has a word in one of the fields. @param word −1 for none @param fields bit mask */
 export function isInFields(index: SearchIndex, word: number, fields: number): boolean {
   return word >= 0 && (index.fields[word] & fields) !== 0;
-}
-
-/** Whether any facility's name has the words one after another. @param words in the form that the index has */
-export function hasPhrase(index: SearchIndex, words: readonly string[]): boolean {
-  const found = words.map((word) => findWord(index, word));
-  if (found.includes(-1)) return false;
-  const { tokens, tokenStart } = index;
-  return documentsOf(index, found[0]).some((document) => {
-    for (let at = tokenStart[document]; at + found.length <= tokenStart[document + 1]; at++)
-      if (
-        found.every(
-          (word, i) => tokens[at + i] >>> fieldBits === word && (tokens[at + i] & fieldMask) <= repeatField,
-        )
-      )
-        return true;
-    return false;
-  });
 }

@@ -1,9 +1,7 @@
-import type { Cities, Places } from "../image/places.ts";
-import { stateNames } from "../snapshot/schema.ts";
-import { otherStateNames } from "./nicknames.ts";
-import { withLevels } from "./numbered-levels.ts";
-import { procedureMeaning } from "./procedure-words.ts";
-import { abbreviations, ambiguousForms, fillerWords, institutions } from "./vocabulary.ts";
+import { entriesOf, fillers, meaningsOf } from "./lexicon.ts";
+import { procedureMeaning, withLevels } from "./procedure-words.ts";
+
+/** Splits texts into words, and gives words the form that an index has. */
 
 /** Letters that Unicode doesn't decompose into a plain letter and an accent. */
 const plainLetters: Readonly<Record<string, string>> = {
@@ -25,26 +23,37 @@ export function foldedCase(text: string): string {
   return folded.replace(/[øłđðħıßæœþ]/g, (letter) => plainLetters[letter]);
 }
 
+const apostrophes = /['’‘`´]/g;
+
+/** Splits a text at everything that is no letter or digit. `&` is the word and; an apostrophe divides no word. */
+export function plainWords(text: string): string[] {
+  return (
+    foldedCase(text)
+      .replace(apostrophes, "")
+      .replaceAll("&", " and ")
+      // Facilities have only the first five digits of a ZIP code.
+      .replace(/(?<![\p{L}\p{N}])(\d{5})-\d{4}(?![\p{L}\p{N}])/gu, "$1")
+      .match(/[\p{L}\p{N}]+/gu) ?? []
+  );
+}
+
 /**
- * Splits a text into words, without case, accents and punctuation. Consecutive initials (`M. D.`) make one word. A
- * possessive s is joined to the word before it.
+ * Splits a text into words, like `plainWords`. Consecutive initials (`M. D.`) make one word. A possessive s is joined to
+ * the word before it.
  */
 export function splitWords(text: string): string[] {
-  const parts = foldedCase(text)
-    .replace(/['’‘`´]/g, "")
-    .replaceAll("&", " and ")
-    .replace(/\b([dit]) *and *([acd])\b/g, "$1and$2")
-    .replace(/\b(apc|ccn|cpt|hcpcs)(?=\d)/g, "$1 ")
-    // Facilities have only the first five digits of a ZIP code.
-    .replace(/(?<![\p{L}\p{N}])(\d{5})-\d{4}(?![\p{L}\p{N}])/gu, "$1")
-    .split(/[^\p{L}\p{N}]+/u)
-    .filter((word) => word !== "");
+  const parts = plainWords(
+    foldedCase(text)
+      .replaceAll("&", " and ")
+      .replace(/\b([dit]) *and *([acd])\b/g, "$1and$2")
+      .replace(/\b(apc|ccn|cpt|hcpcs)(?=\d)/g, "$1 "),
+  );
   const words: string[] = [];
   let isInitial = false;
   for (const [i, part] of parts.entries()) {
     const wasInitial = isInitial;
     isInitial = singleLetter.test(part);
-    const isPossessive = part === "s" && i > 0 && !fillerWords.has(parts[i - 1]);
+    const isPossessive = part === "s" && i > 0 && !fillers.has(parts[i - 1]);
     const joins = wasInitial ? isInitial : isPossessive && !singleLetter.test(parts[i + 1] ?? "");
     if (joins) words[words.length - 1] += part;
     else words.push(part);
@@ -54,41 +63,21 @@ export function splitWords(text: string): string[] {
 
 const singleLetter = /^[a-z]$/;
 
+/** Returns the words by which a name may be found literally: split in every way, with and without apostrophes. */
+export function literalWords(text: string): string[] {
+  return [...new Set([text, text.replace(apostrophes, " ")].flatMap(plainWords))];
+}
+
+const forms = meaningsOf("form");
+
 /** Returns the long form of an abbreviation in names and places of hospitals, or the word itself. */
 export function meaningOf(word: string): string {
-  return abbreviations.get(word) ?? word;
+  return forms.get(word) ?? word;
 }
 
-/** Returns a city's name as one word, so that abbreviations, spaces, case and accents don't matter. */
-export function cityWord(name: string): string {
-  return indexWords(name).join("");
-}
-
-/** Returns a city's name as one word, a space, and the state's code. @param city such as `Saint Louis, MO` */
-function cityKey(city: string): string {
-  const comma = city.lastIndexOf(",");
-  return `${cityWord(city.slice(0, comma))} ${city.slice(comma + 2)}`;
-}
-
-/** Makes the cities of a table of places. @param city the city and state of each ZIP code, such as `Boston, MA` */
-export function citiesOf(
-  city: readonly string[],
-  { latitude, longitude }: Pick<Places, "latitude" | "longitude">,
-): Cities {
-  const keyOf = new Map(city.map((name) => [name, ""]));
-  for (const name of keyOf.keys()) keyOf.set(name, cityKey(name));
-  const zipsOf = Map.groupBy(city.keys(), (i) => keyOf.get(city[i]) ?? "");
-  const key = [...zipsOf.keys()].sort();
-  const zips = key.map((each) => zipsOf.get(each) ?? []);
-  const meansOf = (axis: Int32Array) =>
-    zips.map((of) => Math.round(of.reduce((sum, i) => sum + axis[i], 0) / of.length));
-  return {
-    key,
-    name: zips.map(([first]) => city[first]),
-    zips: zips.map(({ length }) => length),
-    latitude: meansOf(latitude),
-    longitude: meansOf(longitude),
-  };
+/** Returns a name as one word, so that abbreviations, spaces, case and accents don't matter. */
+export function oneWord(words: readonly string[]): string {
+  return words.map(meaningOf).join("");
 }
 
 /** The functions that return a word's form in each index. */
@@ -104,6 +93,20 @@ export function procedureWords(text: string): string[] {
   return withLevels(splitWords(text)).map(procedureMeaning);
 }
 
+/** Pairs of names of institutions, as words, by the first word of the first name. */
+const institutionsByWord = Map.groupBy(
+  entriesOf("institution").flatMap(({ what, phrases }) =>
+    phrases.flatMap((phrase) => {
+      const [name, other] = [what, phrase].map(indexWords);
+      return [
+        [name, other],
+        [other, name],
+      ];
+    }),
+  ),
+  ([[first]]) => first,
+);
+
 /** Returns the words of other names for the institutions in a hospital's name. */
 export function otherNameWords(words: readonly string[]): string[] {
   const found = new Set<string[]>();
@@ -113,48 +116,20 @@ export function otherNameWords(words: readonly string[]): string[] {
   return [...found].flat();
 }
 
-/** Pairs of names of institutions, as words, by the first word of the first name. */
-const institutionsByWord = Map.groupBy(
-  institutions
-    .map((names) => names.map(indexWords))
-    .flatMap(([name, other]) => [
-      [name, other],
-      [other, name],
+/** A short form that may mean something else, or a long form → the other forms. */
+const others = Map.groupBy(
+  entriesOf("short").flatMap(({ what, phrases }) =>
+    phrases.flatMap((short) => [
+      { word: short, other: what },
+      { word: what, other: short },
     ]),
-  ([[first]]) => first,
+  ),
+  ({ word }) => word,
 );
 
-/**
- * Returns the possible singulars of a plural, or plurals of a singular; none for a word shorter than `pluralLetters`.
- */
-export function otherNumbers(word: string): string[] {
-  if (word.length < pluralLetters) return [];
-  if (word.endsWith("ies")) return [`${word.slice(0, -3)}y`];
-  if (word.endsWith("s"))
-    return word.endsWith("es") ? [word.slice(0, -1), word.slice(0, -2)] : [word.slice(0, -1)];
-  return word.endsWith("y") ? [`${word.slice(0, -1)}ies`] : [`${word}s`];
-}
-
-const pluralLetters = 5;
-
-const stateForms = Object.entries(stateNames).map(([code, name]): [string, string] => [
-  code.toLowerCase(),
-  splitWords(name).join(""),
-]);
-/** The codes of states, and the names of states written as one word. */
-export const stateWords: ReadonlySet<string> = new Set(stateForms.flat());
-
-/** A word → words that may mean the same: states and their codes, and ambiguous short forms. */
-const others = new Map<string, string[]>();
-for (const [short, long] of [...ambiguousForms, ...stateForms]) {
-  others.set(short, [...(others.get(short) ?? []), long]);
-  others.set(long, [...(others.get(long) ?? []), short]);
-}
-for (const [name, code] of otherStateNames) others.set(name, [...(others.get(name) ?? []), code]);
-
-/** Returns words that may mean the same: a state's code or name, or other forms of an ambiguous word. */
-export function otherMeanings(word: string): readonly string[] {
-  return others.get(word) ?? [];
+/** Returns words that may mean the same as a short form, or short forms of a word. */
+export function otherForms(word: string): readonly string[] {
+  return others.get(word)?.map(({ other }) => other) ?? [];
 }
 
 /**
@@ -163,7 +138,7 @@ export function otherMeanings(word: string): readonly string[] {
  */
 export function initialsOf(name: readonly string[]): string[] {
   const words = name.filter((word) => /^\p{L}/u.test(word));
-  const both = [words, words.filter((word) => !fillerWords.has(word))];
+  const both = [words, words.filter((word) => !fillers.has(word))];
   const initials = both.map((of) => of.map(([letter]) => letter).join(""));
   return [...new Set(initials)].filter(({ length }) => length >= initialLetters);
 }

@@ -1,4 +1,5 @@
 import { bytesAt, textOf } from "../image/image.ts";
+import { phrasesOf } from "./lexicon.ts";
 import { lettersOf, type WordTable } from "./text-index.ts";
 
 /** A word with fewer letters may have no typo. */
@@ -9,7 +10,7 @@ const twoTyposLetters = 9;
  * Matches endings of medical words. Words with different stems, such as vasectomy and mastectomy, don't match with
  * typos.
  */
-export const medicalEnding = /(ectomy|oscopy|otomy|ostomy|plasty|graphy|tripsy|lysis|desis|pexy|centesis)$/;
+export const medicalEnding = new RegExp(`(${[...phrasesOf("ending")].join("|")})$`);
 
 export function allowedTypos(letters: number): number {
   return letters >= twoTyposLetters ? 2 : letters >= oneTypoLetters ? 1 : 0;

@@ -1,32 +1,20 @@
 import {
   type Absent,
-  absentHospital,
-  absentIn,
   type DocumentKind,
-  emptyStateIn,
-  explainNoMatch,
-  findFacility,
-  groupOfCode,
-  hcpcsCodeIn,
   type Image,
-  isSentence,
-  otherCodeIn,
-  regionAsked,
+  type NoMatch,
   rowsOfFacility,
   rowsOfScope,
-  search,
-  unpricedMatches,
+  type SearchAnswer,
 } from "../../engine/query.ts";
 import { ApiError, echo } from "./errors.ts";
 import { findsSurely, groupIncluding, inState, notFound, searchFor, unpriced } from "./not-found.ts";
 
 /** Explains why a search finds nothing. */
 
-/** What to add to a search whose words match everything, such as `the` or `hospitals near me`. */
+/** What to add to a search whose words say nothing, such as `the`. */
 const whatToAdd = {
-  facility:
-    "these words fit any hospital; add a part of a name, a city, a state, a ZIP code or a CCN, " +
-    "or list hospitals around a ZIP code by /healthcare/facilities?near=",
+  facility: "these words fit any hospital; add a part of a name, a city, a state, a ZIP code or a CCN",
   procedure: "these words fit any procedure; add what is done, the part of the body, or an APC code",
 };
 
@@ -50,53 +38,54 @@ export function noMatches(
   kind: DocumentKind,
   text: string,
   state: string | undefined,
+  { absent, why }: SearchAnswer,
 ): ApiError {
   const what = `no ${kind} matches ${echo(text)}`;
-  const elsewhere = state === undefined ? 0 : search(image, kind, text, 0, 1).total;
+  const reasons = why === undefined ? [] : reasonsFor(image, kind, text, why);
+  const elsewhere = why?.elsewhere.length ?? 0;
   if (elsewhere > 0)
     return notFound(image, `${what}${inState(state)}`, `${elsewhere} with prices match in other states`);
   // What is absent matters more than a code or a ZIP code beside it.
-  const absentProcedures = kind === "procedure" ? absentIn(image, text) : [];
-  if (absentProcedures.length > 0) return notHeld(image, what, absentProcedures);
-  const otherCode = otherCodeIn(text);
-  if (otherCode !== undefined) return notFound(image, what, otherCode);
-  const code = kind === "procedure" ? hcpcsCodeIn(text) : undefined;
-  if (code !== undefined && !image.procedureOf.has(groupOfCode(image, code) ?? ""))
-    return notFound(
-      image,
-      what,
-      groupIncluding(image, text) ??
-        `no procedure group is known to include the code ${code}; it may be in a group that this data lacks, because the data has comprehensive APCs only; ${searchFor(image, text)}`,
-    );
-  const region = kind === "facility" ? regionAsked(image, text) : undefined;
-  if (region !== undefined)
-    return notFound(
-      image,
-      what,
-      `${echo(region)} is a region, and a search knows hospitals by city, state and ZIP code; add one of these, ` +
-        "or list hospitals around a ZIP code by /healthcare/facilities?near=",
-    );
-  const empty = kind === "facility" ? emptyStateIn(image, text) : undefined;
-  if (empty !== undefined && absentHospital(image, text) === undefined)
-    return notFound(image, what, `this data set has no hospital in ${empty}`);
-  const ccn = kind === "facility" ? /^\D*(\d{6})\D*$/.exec(text)?.[1] : undefined;
-  if (ccn !== undefined && findFacility(image, ccn) < 0)
-    return notFound(image, what, `no hospital has the CCN ${ccn}; search by its name and city instead`);
-  const { word, isUnknown, near } = explainNoMatch(image, kind, text);
-  const isAbsent = kind === "facility" && isUnknown && absentIn(image, word ?? "").length > 0;
-  const absent = isAbsent ? absentIn(image, text) : [];
   if (absent.length > 0) return notHeld(image, what, absent);
-  const unpricedOnes = unpricedMatches(image, kind, text);
-  if (unpricedOnes.length > 0)
+  if (why !== undefined && why.unpriced.length > 0)
     return notFound(
       image,
       `no ${kind} that matches ${echo(text)} has prices`,
-      whyUnpriced(image, kind, unpricedOnes),
+      whyUnpriced(image, kind, why.unpriced),
     );
-  const absentKind = kind === "facility" ? absentHospital(image, text) : undefined;
-  if (absentKind !== undefined) return notFound(image, what, absentKind);
-  if (word === undefined)
-    return notFound(image, what, /[\p{L}\p{N}]/u.test(text) ? whatToAdd[kind] : "it has no word in it");
+  const [reason] = reasons;
+  return reason === undefined ? wordWithout(image, kind, text, what, why) : notFound(image, what, reason);
+}
+
+/** What a text names that this data has nothing for, the most telling first. */
+function reasonsFor(image: Image, kind: DocumentKind, text: string, why: NoMatch): string[] {
+  const { otherCode, code, isHere, region, emptyState, ccn, word } = why;
+  const reasons = [
+    otherCode,
+    code &&
+      (groupIncluding(image, text) ??
+        `no procedure group is known to include the code ${code}; it may be in a group that this data lacks, because the data has comprehensive APCs only; ${searchFor(image, text)}`),
+    isHere && word === undefined
+      ? "a search doesn't know where you are; add a city or a ZIP code, as in `hospitals near 60614`"
+      : undefined,
+    region &&
+      `${echo(region)} is a region, and a search knows hospitals by city, state and ZIP code; add one of these, ` +
+        "or list hospitals around a ZIP code by /healthcare/facilities?near=",
+    emptyState && `this data set has no hospital in ${emptyState}`,
+    ccn && `no hospital has the CCN ${ccn}; search by its name and city instead`,
+    word === undefined ? (/[\p{L}\p{N}]/u.test(text) ? whatToAdd[kind] : "it has no word in it") : undefined,
+  ];
+  return reasons.flatMap((reason) => (reason === undefined || reason === "" ? [] : reason));
+}
+
+function wordWithout(
+  image: Image,
+  kind: DocumentKind,
+  text: string,
+  what: string,
+  why: NoMatch | undefined,
+): ApiError {
+  const { word = "", isUnknown = true, near = [] } = why ?? {};
   const fault = isUnknown
     ? `nothing matches ${echo(word)}`
     : `nothing that matches the other words matches ${echo(word)}`;
@@ -107,9 +96,7 @@ export function noMatches(
     ...(near.length === 0 ? [] : [`similar${kind === "facility" ? " names" : ""}: ${near.join(", ")}`]),
     ...(findsSurely(image, other, text) ? [hint] : []),
   ];
-  if (kind === "facility" && isSentence(text)) hints.push("ask with the hospital's name and city only");
-  if (hints.length === 0) hints.push(whatIsThere[kind]);
-  return new ApiError(type, [message, ...hints].join("; "));
+  return new ApiError(type, [message, ...(hints.length === 0 ? [whatIsThere[kind]] : hints)].join("; "));
 }
 
 /** Makes the error for what this data can't have. */
@@ -123,7 +110,7 @@ function notHeld(image: Image, what: string, absent: readonly Absent[]): ApiErro
   return new ApiError(type, message, { absent });
 }
 
-function whyUnpriced(image: Image, kind: DocumentKind, found: Uint32Array): string | undefined {
+function whyUnpriced(image: Image, kind: DocumentKind, found: readonly number[]): string | undefined {
   const counts = { rows: 0, suppressed: 0 };
   for (const document of found) {
     const { rows, suppressed } =

@@ -9,6 +9,12 @@ export function badCursor(segment: string): ApiError {
   return new ApiError("invalid_parameter", message, { param: "cursor" });
 }
 
+/** Makes the error for a cursor of a list that another release had, in another order. */
+export function cursorOfOtherRelease(segment: string): ApiError {
+  const message = `${echo(segment)} is a cursor of another release, whose list has another order: begin again with the first page`;
+  return new ApiError("invalid_parameter", message, { param: "cursor" });
+}
+
 /**
  * Returns the path of the next page, valid until the next call; null if there is no next page.
  * @param query returns the list's parameters, percent-encoded; called only if there is a next page

@@ -1,6 +1,5 @@
 import {
   type Absent,
-  absentIn,
   type Image,
   isFirstMeant,
   procedureCodePattern,
@@ -41,8 +40,8 @@ export function procedureAsked(versions: Versions, image: Image, asked: string):
   if (written !== undefined) return { procedure: written, ...named(written), isSearched: false, absent: [] };
   if (procedureCodePattern.test(asked)) throw noProcedure(versions, image, asked);
   const matches = search(image, "procedure", asked, 0, maxCandidates);
-  if (matches.total === 0) throw noMatches(image, "procedure", asked, undefined);
-  const { place } = matches;
+  if (matches.total === 0) throw noMatches(image, "procedure", asked, undefined, matches);
+  const { place, absent } = matches;
   if (place) {
     const way = new URLSearchParams(place).toString();
     throw new ApiError(
@@ -51,7 +50,6 @@ export function procedureAsked(versions: Versions, image: Image, asked: string):
       { param: "procedure" },
     );
   }
-  const absent = absentIn(image, asked);
   if (!isFirstMeant(matches.scores)) {
     const candidates = Array.from(matches.documents, named);
     const list = candidates.map(({ code, name }) => `${code} (${name})`).join(", ");

@@ -328,17 +328,18 @@ export const facilitiesResponse = v.object({
 const score = titled(
   "Score",
   described(
-    "0.5 and more where every significant word matched and nothing else fits as well; below, words were dropped or guessed",
+    "0.5 and more where one thing is meant; below, many fit alike, or words were dropped or guessed",
     v.number(),
   ),
 );
+const title = titled("ProcedureTitle", textOrNull("The group in plain words"));
 export const searchResponse = v.object({
   list: list("search"),
   query: object("What was asked for", {
     q: text("As it was asked", "harbor valley"),
     type: described("What was searched for", v.picklist(documentKinds)),
     state: textOrNull("The state's code; null for the whole nation"),
-    ignored: described("Words that nothing has and that were set aside", v.array(v.string())),
+    ignored: described("Words that were set aside", v.array(v.string())),
     place: described(
       "The place in the words, as a parameter of `/healthcare/facilities`: `near`, a ZIP code or a city with its state, or `state`",
       v.nullable(
@@ -346,6 +347,15 @@ export const searchResponse = v.object({
           v.object({ near: described("A ZIP code, or a city with its state", v.string()) }),
           v.object({ state: described("State code", v.string()) }),
         ]),
+      ),
+    ),
+    alternative: described(
+      "Where letters have two meanings, such as OK",
+      v.nullable(
+        v.object({
+          q: text("Words", "knee replacement"),
+          state: v.optional(text("State code", "OK")),
+        }),
       ),
     ),
   }),
@@ -363,6 +373,7 @@ export const searchResponse = v.object({
           v.object({
             type: described("What it is", v.literal("procedure")),
             ...procedureFields,
+            title,
             score,
             matched: v.optional(
               described("The codes and words that found it, if not those of its name", v.array(v.string())),

@@ -10,6 +10,7 @@ import {
   stateCodes,
   versionName,
 } from "../../engine/index.ts";
+import { plainProcedure } from "../../engine/search/procedure-words.ts";
 import { decodeCursor, pagesPath, pathOfPage } from "../../server/api/cursor.ts";
 import {
   ask,
@@ -107,7 +108,12 @@ function searchLists(image: Image, { table }: Snapshot): List[] {
       state: state[i],
       zip: facilities.zip[i] || null,
     })),
-    procedure: procedures.code.map((code, i) => ({ type: "procedure", code, name: procedures.name[i] })),
+    procedure: procedures.code.map((code, i) => ({
+      type: "procedure",
+      code,
+      name: procedures.name[i],
+      title: plainProcedure(code)?.title ?? null,
+    })),
   };
   const kinds: DocumentKind[] = ["facility", "procedure"];
   return kinds.flatMap((kind) =>

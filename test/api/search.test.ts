@@ -47,6 +47,7 @@ describe("searches in a state", () => {
       state: "NV",
       ignored: [],
       place: null,
+      alternative: null,
     });
     assert.deepEqual(ccnsOf("q=level&type=procedure&state=CA"), ["5115"]);
     assert.deepEqual(ccnsOf("q=level&type=procedure&state=ME"), ["5491"]);
@@ -95,25 +96,39 @@ describe("procedure groups", () => {
 });
 
 describe("words that fit anything", () => {
-  const hospitals =
-    "these words fit any hospital; add a part of a name, a city, a state, a ZIP code or a CCN, " +
-    "or list hospitals around a ZIP code by /healthcare/facilities?near=";
-  for (const q of [
-    "the",
-    "of the",
-    "hospitals near me",
-    "best hospital near me",
-    "Hospital close to me",
-    "near me",
-    ...["hospital", "clinic", "Medical Center", "regional", "regional medical center", "hospitals"],
-    ...["what hospitals are there", "list all hospitals", "health system"],
-  ])
-    test(`words that fit any hospital find no facility: ${q}`, () => {
-      assert.equal(
+  test("words for a hospital list all hospitals, far below 0.5, and in a state surely", () => {
+    for (const q of ["hospital", "hospitals", "what hospitals are there", "list all hospitals"]) {
+      const { data, summary } = answerTo(`q=${encodeURIComponent(q)}`);
+      assert.equal(summary.matches, 4, q);
+      assert.ok(data[0].score < 0.2, q);
+      assert.ok(answerTo(`q=${encodeURIComponent(q)}&state=NV`).data[1].score >= 0.5, q);
+    }
+    assert.deepEqual(ccnsOf("q=clinic"), ["000003"]);
+    assert.deepEqual(ccnsOf("q=the"), ["000004"]);
+  });
+
+  for (const q of ["hospitals near me", "best hospital near me", "Hospital close to me", "near me", "nearby"])
+    test(`a search for hospitals around asks for a place: ${q}`, () => {
+      assert.match(
         told(`q=${encodeURIComponent(q)}`),
-        `no facility matches ${JSON.stringify(q)}: ${hospitals}`,
+        /: a search doesn't know where you are; add a city or a ZIP code/,
       );
     });
+
+  test("letters with two meanings have another search", () => {
+    const alternativeOf = (query: string) => answerTo(query).query.alternative;
+    assert.deepEqual(alternativeOf("q=knee+replacement+OR&type=procedure"), null);
+    assert.deepEqual(alternativeOf("q=knee+replacement+ok&type=procedure"), {
+      q: "knee replacement",
+      state: "OK",
+    });
+    assert.deepEqual(alternativeOf("q=mercy+me"), null);
+  });
+
+  test("a procedure group has its title in plain words", () => {
+    const titles = answerTo("q=5115&type=procedure").data.map((row) => row.type === "procedure" && row.title);
+    assert.deepEqual(titles, ["a knee, hip or shoulder replacement"]);
+  });
 
   test("words that fit any procedure find no procedure", () => {
     const procedures =

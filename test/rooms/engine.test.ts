@@ -7,6 +7,7 @@ import "../engine/facility-page.test.ts";
 import "../engine/image.test.ts";
 import "../engine/prices.test.ts";
 import "../engine/search.test.ts";
+import "../engine/search-literal.test.ts";
 import "../engine/search-questions.test.ts";
 import "../engine/search-texts.test.ts";
 import "../engine/snapshot.test.ts";

@@ -12,8 +12,8 @@ import {
   stateNames,
   textAt,
 } from "../../engine/index.ts";
+import { fillers, kinds, meaningsOf } from "../../engine/search/lexicon.ts";
 import { indexWords } from "../../engine/search/text.ts";
-import { abbreviations, fillerWords, genericWords } from "../../engine/search/vocabulary.ts";
 import { dataPath } from "./data.ts";
 import { absent, arranged, imageOf, testProvenance } from "./fixtures.ts";
 
@@ -158,6 +158,7 @@ const rewritings: Readonly<Record<string, (name: string) => string>> = {
 const stateForms = Object.entries(stateNames).map(([code, name]) => [code.toLowerCase(), name.toLowerCase()]);
 /** State codes that are also common words. */
 const otherWords = new Set("al co de hi in la me ne or pa".split(" "));
+const abbreviations = meaningsOf("form");
 const longForms = new Map([
   ...stateForms.filter(([code]) => !otherWords.has(code)).map(([code, name]) => [code, name] as const),
   ...abbreviations,
@@ -208,6 +209,6 @@ function otherKind(name: string): string {
 
 function withoutKind(name: string): string {
   return indexWords(name)
-    .filter((word) => !fillerWords.has(word) && !genericWords.facility.has(word))
+    .filter((word) => !fillers.has(word) && !kinds.has(word))
     .join(" ");
 }

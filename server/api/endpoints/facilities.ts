@@ -15,6 +15,7 @@ import {
   type Point,
   pointAt,
   priceOfRow,
+  splitWords,
   textAt,
   zipPattern,
 } from "../../../engine/query.ts";
@@ -104,7 +105,7 @@ interface Near extends Point {
 function nearOf(image: Image, asked: string): Near {
   const zip = zipPattern.test(asked) ? findPlace(image.placeZip, asked) : -1;
   if (zip >= 0) return { name: asked, ...pointAt(image, zip) };
-  const cities = citiesNamed(image, asked);
+  const cities = citiesNamed(image, splitWords(asked));
   if (cities.length === 1) return cities[0];
   const { places } = image.description;
   const states = cities.map(({ state }) => state).join(", ");

@@ -2,14 +2,22 @@ import * as v from "valibot";
 import { contentOf, decodeCursor } from "../cursor.ts";
 import { endpoint } from "../endpoint.ts";
 import { ApiError } from "../errors.ts";
-import { badCursor } from "../paging.ts";
+import { badCursor, cursorOfOtherRelease } from "../paging.ts";
 import { facilitiesResponse, pricesResponse, proceduresResponse, searchResponse } from "../responses.ts";
 import { facilities } from "./facilities.ts";
 import { prices } from "./prices.ts";
 import { procedures } from "./procedures.ts";
-import { search } from "./search.ts";
+import { search, searchList } from "./search.ts";
 
 /** Answers with the next page of any list. */
+
+/** The lists by their names in cursors. */
+const lists = new Map<string, typeof prices | typeof procedures | typeof search | typeof facilities>([
+  ["prices", prices],
+  ["procedures", procedures],
+  [searchList, search],
+  ["facilities", facilities],
+]);
 
 export const pages = endpoint({
   path: "/pages/{cursor}",
@@ -29,8 +37,9 @@ export const pages = endpoint({
   errors: ["not_found"],
   answer(context) {
     const cursor = decodeCursor(context.segment);
-    const list = cursor && [prices, procedures, search, facilities].find(({ name }) => name === cursor.list);
-    if (cursor === undefined || list === undefined) throw badCursor(context.segment);
+    if (cursor === undefined) throw badCursor(context.segment);
+    const list = lists.get(cursor.list);
+    if (list === undefined) throw cursorOfOtherRelease(context.segment);
     const image = context.versions.byName.get(cursor.version)?.image;
     if (image === undefined || contentOf(image) !== cursor.content)
       throw new ApiError("not_found", `data version ${cursor.version} of this page isn't loaded any more`);

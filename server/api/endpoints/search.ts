@@ -1,11 +1,11 @@
 import * as v from "valibot";
 import {
-  absentIn,
   defaultMiles,
   documentKinds,
   search as findMatches,
   type Image,
   nameFacility,
+  plainProcedure,
   textAt,
 } from "../../../engine/query.ts";
 import { endpoint, sourceOf } from "../endpoint.ts";
@@ -17,15 +17,18 @@ import { searchResponse } from "../responses.ts";
 /** Answers searches. */
 
 const howItMatches =
-  "Every significant word and number has to match, by its beginning or with a typo too. English and Spanish questions are " +
-  "understood.\n\n" +
-  "`score` is 0.5 and more where every significant word matched and nothing else fits as well; below, words were dropped or " +
-  "guessed. `query.ignored` lists words that were set aside. A ZIP code, and a place after `near`, list the hospitals " +
-  `within ${defaultMiles} miles. ` +
-  "A place in a search for procedures (`in Houston`, `hip replacement Chicago`) is taken off, and returned in `query.place`. `absent` " +
-  "names what this data can't have, such as an MRI or a visit, and where to look.\n\n" +
-  "Only what has prices is listed; with `state`, only what has prices there. `matched` says which codes or patients' words " +
+  "Finds facilities of whose name, city or state each word is a word, or from the third letter on a beginning, or by ZIP " +
+  "code or CCN. Places, unofficial names, typos, and English and Spanish questions add matches and take none away.\n\n" +
+  "`score` is 0.5 and more where one thing is meant; below, many fit alike, or words were dropped or guessed. " +
+  "`query.ignored` lists words that were set aside. A ZIP code, and a place after `near`, list hospitals " +
+  `within ${defaultMiles} miles. A place in a search for procedures (\`in Houston\`) is taken off, ` +
+  "and returned in `query.place`. `absent` names what this data can't have, such as an MRI, and where to look.\n\n" +
+  "Only what has prices is listed; with `state`, only what has prices there. `matched` says which codes or words " +
   "found a procedure group.";
+/**
+ * The list's name in cursors. It changes when the order of the matches does, so that no page of another order follows.
+ */
+export const searchList = "matches";
 const maxQueryCharacters = 200;
 const expectedQuery = `1 to ${maxQueryCharacters} characters`;
 const name = "search" as const;
@@ -63,11 +66,11 @@ export const search = endpoint({
     const { image, offset } = context;
     const { q, type, state, limit } = values;
     const matches = findMatches(image, type, q, offset, limit, state);
-    if (matches.total === 0) throw noMatches(image, type, q, state);
-    const absent = type === "procedure" ? absentIn(image, q) : [];
-    const next = nextPage(context, name, matches.total, limit, () => queryOf(values));
+    if (matches.total === 0) throw noMatches(image, type, q, state, matches);
+    const { absent } = matches;
+    const next = nextPage(context, searchList, matches.total, limit, () => queryOf(values));
     const row = (document: number, i: number) => {
-      const [score, matched = []] = [matches.scores[i], matches.matched?.[i]];
+      const [score, matched = []] = [matches.scores[i], matches.matched[i]];
       return {
         ...(type === "facility" ? facilityAt(image, document) : procedureAt(image, document)),
         score,
@@ -80,8 +83,9 @@ export const search = endpoint({
         q,
         type,
         state: state ?? null,
-        ignored: matches.ignored ?? [],
-        place: matches.place ?? null,
+        ignored: matches.ignored,
+        place: matches.place,
+        alternative: matches.alternative,
       },
       ...(absent.length > 0 && { absent }),
       summary: { matches: matches.total },
@@ -102,4 +106,5 @@ const procedureAt = (image: Image, procedure: number) => ({
   type: "procedure" as const,
   code: textAt(image.code, procedure),
   name: textAt(image.procedureName, procedure),
+  title: plainProcedure(textAt(image.code, procedure))?.title ?? null,
 });

@@ -1,22 +1,57 @@
+import { encodeText, type TextColumn } from "../encode.ts";
 import { DataError } from "../errors.ts";
 import { type HcpcsCode, stateNames } from "../snapshot/schema.ts";
 import { ascending, type TableParts } from "../snapshot/table.ts";
+import { entriesOf, fillers, kinds, phrasesOf } from "./lexicon.ts";
+import { genericWords, plainWordsOf } from "./procedure-words.ts";
 import {
-  beyondField,
-  cityField,
-  cityPartField,
-  describedField,
+  indexWords,
+  initialsOf,
+  literalWords,
+  meaningOf,
+  otherNameWords,
+  procedureWords,
+  splitWords,
+} from "./text.ts";
+
+/** Makes the words of facilities and procedures, as the image has them. */
+
+/**
+ * Fields of a document's words. `fillerField` has weak words of the name. `repeatField` has repeated words of the name,
+ * and other forms in which the name, the city and the state may be written. `cityField` and `stateField` have a place's
+ * whole name, with its words joined; `cityPartField` and `statePartField` have its single words. `beyondField` has
+ * anything else, such as a ZIP code.
+ */
+export const [
   nameField,
+  fillerField,
   repeatField,
+  cityField,
   stateField,
+  cityPartField,
   statePartField,
-  termStart,
-} from "./fields.ts";
-import { wordsBesideName } from "./other-names.ts";
-import { plainWordsOf } from "./procedure-words.ts";
-import { initialsOf, meaningOf, otherNameWords, procedureWords, splitWords } from "./text.ts";
-import { type Document, placeWordsOf, tokensOf } from "./tokens.ts";
-import { directions, genericWords, sharedStateWords } from "./vocabulary.ts";
+  beyondField,
+] = [0, 1, 2, 3, 4, 5, 6, 7];
+/**
+ * Field of words from the descriptors of codes. Procedures have no places, so this field has the number of
+ * `statePartField`.
+ */
+export const describedField = statePartField;
+/** A token is a word with its field: word << fieldBits | field. */
+export const fieldBits = 3;
+export const fieldMask = (1 << fieldBits) - 1;
+/** Marks the start of each term among a procedure's words. No word of a query equals this text. */
+export const termStart = ",";
+
+/** The words of a facility or procedure, each list with its field. */
+type Document = { words: readonly string[]; field: number }[];
+
+/** The words of all documents, as the image has them. */
+interface Tokens {
+  words: TextColumn;
+  tokenStart: Uint32Array;
+  tokens: Uint32Array;
+}
 
 /** Estimated heap bytes, like the constants below. */
 const bytesPerDocument = 512;
@@ -27,7 +62,7 @@ const bytesPerDistinctWord = 640;
 
 type Facilities = TableParts["facilities"];
 type Procedures = TableParts["procedures"];
-type WordsOf = (text: string) => { written: string[]; meant: string[] };
+type WordsOf = (text: string) => { written: string[]; meant: string[]; literal: string[] };
 
 /**
  * Returns a function that splits a text into words. The words are cached, because facilities share cities and states,
@@ -39,7 +74,7 @@ export function wordsByText(): WordsOf {
     const found = known.get(text);
     if (found !== undefined) return found;
     const written = splitWords(text);
-    const words = { written, meant: written.map(meaningOf) };
+    const words = { written, meant: written.map(meaningOf), literal: literalWords(text) };
     known.set(text, words);
     return words;
   };
@@ -80,35 +115,54 @@ export function checkHeap(
   );
 }
 
+/** CCN → the words of a hospital's unofficial names and of its systems. */
+const wordsBesideName = Map.groupBy(
+  ["hospital", "system"].flatMap((kind) =>
+    entriesOf(kind).flatMap(({ what, phrases }) =>
+      what.split(" ").map((ccn) => ({ ccn, words: phrases.flatMap(indexWords) })),
+    ),
+  ),
+  ({ ccn }) => ccn,
+);
+
+/** Words of names that tell little about the hospital. */
+export const weakWords: ReadonlySet<string> = new Set([...fillers, ...kinds, ...phrasesOf("weak")]);
+
 /** Returns the words of the facilities as the image has them. */
 export function facilityDocuments(facilities: Facilities, wordsOf: WordsOf) {
   const initials = unambiguousInitials(facilities, wordsOf);
   return documentsOf(facilities.name, (i) => {
     const name = wordsOf(facilities.name[i]);
     const city = wordsOf(facilities.city[i]);
+    const state = wordsOf(stateNames[facilities.state[i]] ?? "");
+    const beside = (wordsBesideName.get(facilities.ccn[i]) ?? []).flatMap(({ words }) => words);
     return [
       { words: name.meant, field: nameField },
-      { words: otherNameWords(name.meant).filter((word) => !directions.has(word)), field: nameField },
-      // The index has the long forms. With the written words, their prefixes are found too.
-      { words: replacedWords(name), field: repeatField },
-      { words: replacedWords(city), field: repeatField },
-      { words: wordsBesideName(facilities.ccn[i]), field: beyondField },
+      { words: otherNameWords(name.meant), field: nameField },
+      // The index has the long forms. With the written words, their beginnings are found too.
+      { words: otherForms(name), field: repeatField },
+      { words: otherForms(city), field: repeatField },
+      { words: beside, field: beyondField },
       { words: initials[i], field: beyondField },
       ...placeWordsOf(city.meant, cityField, cityPartField),
       { words: [facilities.state[i].toLowerCase()], field: stateField },
-      ...placeWordsOf(wordsOf(stateNames[facilities.state[i]]).meant, stateField, statePartField).map(
-        ({ words, field }) => ({
-          words: field === stateField ? words : words.filter((word) => !sharedStateWords.has(word)),
-          field,
-        }),
-      ),
+      ...placeWordsOf(state.meant, stateField, statePartField),
       { words: wordsOf(facilities.zip[i]).meant, field: beyondField },
     ];
   });
 }
 
-const replacedWords = ({ written, meant }: ReturnType<WordsOf>) =>
-  written.filter((word, i) => meant[i] !== word);
+const otherForms = ({ written, meant, literal }: ReturnType<WordsOf>) =>
+  [...new Set([...written, ...literal])].filter((word) => !meant.includes(word));
+
+/** Returns the words of a place's name. A name of several words is also added as one word, such as `newyork`. */
+function placeWordsOf(words: string[], whole: number, part: number): Document {
+  if (words.length === 1) return [{ words, field: whole }];
+  return [
+    { words, field: part },
+    { words: [words.join("")], field: whole },
+  ];
+}
 
 /** Three facilities with the same initials can still be told apart by their cities. */
 const mostWithInitials = 3;
@@ -132,7 +186,7 @@ export function procedureDocuments(procedures: Procedures, included: readonly Hc
     const terms = plainWordsOf[procedures.code[i]]?.terms ?? [];
     const plain = terms.flatMap((term) => [termStart, ...procedureWords(term)]);
     // Generic words and words of names and terms would only change the order of matches.
-    const others = new Set([...name, ...plain, ...genericWords.procedure]);
+    const others = new Set([...name, ...plain, ...genericWords]);
     const described = new Set(included[i].flatMap(({ description }) => procedureWords(description)));
     return [
       { words: name, field: nameField },
@@ -147,4 +201,30 @@ function documentsOf(names: string[], documentOf: (i: number) => Document) {
     ...tokensOf(names.map((_, i) => documentOf(i))),
     byName: Uint32Array.from(ascending(names)),
   };
+}
+
+/** Replaces the words of documents by their positions among all words. O(words · log words). */
+function tokensOf(documents: readonly Document[]): Tokens {
+  const all = new Set(documents.flatMap((document) => document.flatMap(({ words }) => words)));
+  const sorted = Array.from(all, (word) => ({ word, bytes: Buffer.from(word) }))
+    .sort((a, b) => a.bytes.compare(b.bytes))
+    .map(({ word }) => word);
+  const positionOf = new Map(sorted.map((word, i) => [word, i]));
+  const tokenStart = new Uint32Array(documents.length + 1);
+  const tokens: number[] = [];
+  for (const [i, document] of documents.entries()) {
+    const known = new Set<string>();
+    for (const { words, field } of document)
+      for (const word of words) {
+        const here = field === nameField ? nameFieldOf(word, known.has(word)) : field;
+        tokens.push(((positionOf.get(word) ?? 0) << fieldBits) | here);
+        known.add(word);
+      }
+    tokenStart[i + 1] = tokens.length;
+  }
+  return { words: encodeText(sorted), tokenStart, tokens: Uint32Array.from(tokens) };
+}
+
+function nameFieldOf(word: string, isRepeated: boolean): number {
+  return isRepeated ? repeatField : weakWords.has(word) ? fillerField : nameField;
 }

@@ -1,0 +1,37 @@
+import type { Image } from "../image/image.ts";
+import { entriesOf } from "./lexicon.ts";
+import { hasState } from "./matching.ts";
+import { type Absent, absentOf } from "./procedure-words.ts";
+import { indexOf } from "./text-index.ts";
+
+const kinds = entriesOf("absent-hospital").flatMap(({ what, phrases }) =>
+  phrases.map((phrase) => ({ phrase: phrase.split(" "), absent: absentOf(what, phrase), state: undefined })),
+);
+const states = entriesOf("absent-state").flatMap(({ what, phrases }) =>
+  phrases.map((phrase) => ({
+    phrase: phrase.split(" "),
+    absent: absentOf(what.slice(3), phrase),
+    state: what.slice(0, 2).toLowerCase(),
+  })),
+);
+
+/**
+ * Names the kinds of hospitals, and the states, that words ask for and that this data can't have. The code of the state in
+ * which a search is, such as VA, names none.
+ */
+export function absentHospitals(
+  image: Image,
+  words: readonly string[],
+  searched: string | null,
+): readonly Absent[] {
+  const index = indexOf(image, "facility");
+  const named = [...kinds, ...states].flatMap(({ phrase, absent, state }) => {
+    const isNamed =
+      phrase[0] !== searched?.toLowerCase() &&
+      words.some((_, at) => phrase.every((word, i) => words[at + i] === word));
+    return isNamed && absent !== undefined && (state === undefined || !hasState(index, state))
+      ? [absent]
+      : [];
+  });
+  return named.filter(({ name }, i) => named.findIndex((other) => other.name === name) === i);
+}

@@ -1,0 +1,84 @@
+import { readFileSync } from "node:fs";
+
+/*
+ * The words that people say and that snapshots lack. A line of a file in `data/` says what its phrases are:
+ *
+ *     state CA: calif, cali
+ *     procedure 5491: cataract, lens replacement
+ *
+ * Lines that are indented continue the line before them, and the rest of a line after ` #` is a comment. Every thread reads the
+ * files once.
+ */
+
+export interface Entry {
+  /** What the phrases are, such as the state's code; empty where the kind says it all. */
+  readonly what: string;
+  readonly phrases: readonly string[];
+}
+
+const files = [
+  "words",
+  "everyday",
+  "forms",
+  "places",
+  "hospitals",
+  "spanish",
+  "procedure-words",
+  "procedures",
+  "absent",
+];
+
+function entriesIn(file: string): (Entry & { kind: string })[] {
+  const text = readFileSync(new URL(`data/${file}.txt`, import.meta.url), "utf8");
+  const lines = text
+    .replace(/^#.*\n| #.*$/gm, "")
+    .replace(/\n {2}/g, " ")
+    .split("\n");
+  return lines
+    .filter((line) => line !== "")
+    .map((line) => {
+      const [head] = line.split(":", 1);
+      const [kind] = head.split(" ", 1);
+      return {
+        kind,
+        what: head.slice(kind.length + 1),
+        phrases: line
+          .slice(head.length + 1)
+          .trim()
+          .split(", "),
+      };
+    });
+}
+
+const byKind = Map.groupBy(files.flatMap(entriesIn), ({ kind }) => kind);
+
+/** Returns the lines of a kind. @throws Error for a kind that no file has */
+export function entriesOf(kind: string): readonly Entry[] {
+  const entries = byKind.get(kind);
+  if (entries === undefined) throw new Error(`no file of the lexicon has lines of the kind ${kind}`);
+  return entries;
+}
+
+/** Returns all phrases of a kind. */
+export function phrasesOf(kind: string): ReadonlySet<string> {
+  return new Set(entriesOf(kind).flatMap(({ phrases }) => phrases));
+}
+
+/** Returns what each phrase of a kind is. Of a phrase in several lines, the last counts. */
+export function meaningsOf(kind: string): ReadonlyMap<string, string> {
+  return new Map(entriesOf(kind).flatMap(({ what, phrases }) => phrases.map((phrase) => [phrase, what])));
+}
+
+/** Returns whole texts by what they are about, such as the title of each procedure group. */
+export function textsOf(kind: string): ReadonlyMap<string, string> {
+  return new Map(entriesOf(kind).map(({ what, phrases }) => [what, phrases.join(", ")]));
+}
+
+/** Small words. */
+export const fillers = phrasesOf("filler");
+/** Words for a hospital. */
+export const kinds = phrasesOf("kind");
+/** Words of questions and sentences that never say which hospital is meant. */
+export const questions = phrasesOf("question");
+/** Such words that hospitals or places have as names, too. */
+export const doubtful = phrasesOf("doubtful");

@@ -1,0 +1,101 @@
+import { findFacility } from "../answers/facilities.ts";
+import { type Image, textAt } from "../image/image.ts";
+import { entriesOf, fillers, kinds, phrasesOf } from "./lexicon.ts";
+import { meaningOf, oneWord, plainWords, splitWords } from "./text.ts";
+
+/** Finds hospitals by whole names: official ones, and the unofficial ones of the lexicon. */
+
+export interface Names {
+  /** A whole name as one word → the hospitals. */
+  exact: ReadonlyMap<string, readonly number[]>;
+  /** A whole name as one word, with and without small words → the hospitals. */
+  whole: ReadonlyMap<string, readonly number[]>;
+  /** An unofficial name as one word, with and without words such as hospital → the hospitals. */
+  unofficial: ReadonlyMap<string, readonly number[]>;
+  /** A name without small words and words such as hospital, as one word → the hospitals. */
+  significant: ReadonlyMap<string, readonly number[]>;
+  /** Most words of an unofficial name. */
+  mostWords: number;
+}
+
+const namesByImage = new WeakMap<Image, Names>();
+
+/** Returns the names of an image's hospitals. A thread makes them for its first search, in O(letters). */
+export function namesOf(image: Image): Names {
+  const known = namesByImage.get(image);
+  if (known !== undefined) return known;
+  const exact = new Map<string, number[]>();
+  const whole = new Map<string, number[]>();
+  const unofficial = new Map<string, number[]>();
+  const significant = new Map<string, number[]>();
+  const enter = (names: Map<string, number[]>, words: readonly string[], facility: number) => {
+    const key = oneWord(words);
+    const same = names.get(key);
+    if (same === undefined) names.set(key, [facility]);
+    else if (same.at(-1) !== facility) same.push(facility);
+  };
+  let mostWords = 0;
+  const enterName = (words: readonly string[], facility: number) => {
+    enter(exact, words, facility);
+    enter(whole, words, facility);
+    const others = withoutFillers(words);
+    if (others.length > 0 && others.length < words.length) enter(whole, others, facility);
+    const telling = others.filter((word) => !kinds.has(meaningOf(word)));
+    if (telling.length > 0) enter(significant, telling, facility);
+    return others;
+  };
+  for (let facility = 0; facility < image.stateOf.length; facility++)
+    enterName(splitWords(textAt(image.facilityName, facility)), facility);
+  for (const { what, phrases } of entriesOf("hospital")) {
+    const facility = findFacility(image, what);
+    if (facility < 0) continue;
+    for (const words of phrases.map(splitWords)) {
+      const plain = enterName(words, facility);
+      enter(unofficial, plain, facility);
+      const others = plain.filter((word) => !kinds.has(meaningOf(word)));
+      // A county alone isn't its hospital.
+      if (others.length > 1 && !counties.has(others[others.length - 1])) enter(unofficial, others, facility);
+      mostWords = Math.max(mostWords, words.length);
+    }
+  }
+  const names = { exact, whole, unofficial, significant, mostWords };
+  namesByImage.set(image, names);
+  return names;
+}
+
+const withoutFillers = (words: readonly string[]) => words.filter((word) => !fillers.has(word));
+
+const counties = phrasesOf("county");
+
+const unofficialNames: ReadonlyMap<string, readonly string[]> = new Map(
+  entriesOf("hospital").map(({ what, phrases }) => [what, phrases.map((name) => plainWords(name).join(""))]),
+);
+
+/** Whether a hospital has a name that is spelt as asked. @param typed the query as one word; see `plainWords` */
+export function isSpeltSo(image: Image, facility: number, typed: string): boolean {
+  return (
+    plainWords(textAt(image.facilityName, facility)).join("") === typed ||
+    unofficialNames.get(textAt(image.ccn, facility))?.includes(typed) === true
+  );
+}
+
+/**
+ * Finds the longest unofficial name within words. Returns its hospitals and the positions of its words, or undefined if
+ * there is none.
+ */
+export function unofficialNameIn(
+  image: Image,
+  words: readonly string[],
+): { facilities: readonly number[]; positions: readonly number[] } | undefined {
+  const { unofficial, mostWords } = namesOf(image);
+  const all = [...words.keys()].filter((i) => !fillers.has(words[i]));
+  const forms = [all, all.filter((i) => !kinds.has(meaningOf(words[i])))];
+  for (let length = Math.min(mostWords, all.length); length > 0; length--)
+    for (const positions of forms)
+      for (let start = 0; start + length <= positions.length; start++) {
+        const span = positions.slice(start, start + length);
+        const facilities = unofficial.get(oneWord(span.map((i) => words[i])));
+        if (facilities !== undefined) return { facilities, positions: span };
+      }
+  return undefined;
+}

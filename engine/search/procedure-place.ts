@@ -1,0 +1,227 @@
+import { type Image, textAt } from "../image/image.ts";
+import { withPrefix } from "../sorted.ts";
+import { groupOfCode } from "./codes.ts";
+import type { ShownPlace } from "./find.ts";
+import { doubtful, fillers, phrasesOf, questions } from "./lexicon.ts";
+import { facilitiesInCity, namesakes, placesNamed, stateOf } from "./places.ts";
+import { absentWords, termsIn } from "./procedure-terms.ts";
+import {
+  asideWords,
+  bodyParts,
+  genericWords,
+  procedureMeaning,
+  saysNothing,
+  sentenceWords,
+} from "./procedure-words.ts";
+import { findWord, indexOf } from "./text-index.ts";
+import { allowedTypos, forEachClose, oneTypoLetters } from "./typos.ts";
+
+/** Finds the place in a search for procedures: `knee replacement in Houston`, `hernia repair Chicago`. */
+
+const before = phrasesOf("before-place");
+const beforeCity = new Set([...before].filter((word) => word !== "at"));
+const mostWords = 4;
+
+/**
+ * Takes the place off the words of a search for procedures. A city's name that may mean several places, or no place, is
+ * set aside: it is in `aside`, and neither in `rest` nor in `place`.
+ * @param capitals the words that are written in capitals in a text that isn't
+ */
+export function placeIn(
+  image: Image,
+  words: readonly string[],
+  capitals: ReadonlySet<string>,
+): { rest: readonly string[]; place: ShownPlace | null; aside: readonly string[] } {
+  const without = (start: number, end: number) => [...words.slice(0, start), ...words.slice(end)];
+  // After a preposition a place may stand anywhere, and be a word of procedures too.
+  for (let at = 0; at + 1 < words.length; at++) {
+    if (!before.has(words[at])) continue;
+    const start = words[at + 1] === "the" ? at + 2 : at + 1;
+    for (let end = Math.min(words.length, start + mostWords); end > start; end--) {
+      const place = placeNamed(image, words.slice(start, end), true);
+      const isTail = words[end] === "area" ? 1 : 0;
+      if (place !== null) return { rest: without(at, end + isTail), place, aside: [] };
+    }
+  }
+  // A city without hospitals is a city after a preposition, if its words are like no word of procedures.
+  const last = words.findLastIndex((word) => beforeCity.has(word));
+  const city = words.slice(last + 1);
+  const isCity = last >= 0 && city.length > 0 && city.length < mostWords;
+  if (
+    isCity &&
+    city.some(({ length }) => length >= oneTypoLetters) &&
+    city.every((word) => isUnlike(image, word))
+  )
+    return { rest: words.slice(0, last), place: { near: city.map(capitalized).join(" ") }, aside: [] };
+  const meant = words.findLastIndex((word) => !saysNothing(word)) + 1;
+  for (const end of new Set([words.length, meant, 0]))
+    for (let length = Math.min(words.length - 1, mostWords); length > 0; length--) {
+      const start = Math.max(0, end - length);
+      const span = words.slice(start, end === 0 ? length : end);
+      const rest = without(start, start + span.length);
+      const isLast = end === words.length;
+      if (span.length === 1 && span[0].length === 2 && beforeLetters.has(words[start - 1] ?? "")) continue;
+      const place = isCodeMeant(span, rest, isLast, capitals)
+        ? { state: span[0].toUpperCase() }
+        : placeNamed(image, span, false, rest);
+      if (place !== null)
+        return place === unclear ? { rest, place: null, aside: span } : { rest, place, aside: [] };
+    }
+  return { rest: words, place: null, aside: [] };
+}
+
+/** Codes of states that are also words. Alone they aren't a state, unless `isCodeMeant`. */
+const wordLikeCodes = phrasesOf("state-word");
+/** Codes that are words in small letters, even at the end of a text. */
+const wordsAtEnd = phrasesOf("state-word-end");
+/** Codes that are something else even in capitals: Los Angeles. */
+const neverCodes = phrasesOf("state-word-ever");
+/** Words before letters that are no state: stent after MI, pump for MS, cleared by MD. */
+const beforeLetters = phrasesOf("before-letters");
+/** Codes that are medical words beside a part of the body: colon CA, CT of the knee. */
+const medicalCodes = phrasesOf("state-medical");
+/** Codes that are such words in small letters: knee tx. */
+const medicalSmallCodes = phrasesOf("state-medical-small");
+
+/** Whether a state's code at the end of a text, or in capitals at its end or start, is meant: `knee replacement TX`. */
+function isCodeMeant(
+  [code, ...more]: readonly string[],
+  others: readonly string[],
+  isLast: boolean,
+  capitals: ReadonlySet<string>,
+): boolean {
+  if (more.length > 0 || code?.length !== 2 || neverCodes.has(code) || stateOf(code) === undefined)
+    return false;
+  const isInCapitals = capitals.has(code);
+  if (!isInCapitals && (!isLast || wordsAtEnd.has(code))) return false;
+  const held = termsIn([...others, code]).held;
+  if (held?.words.includes(code)) return false;
+  // Beside a part of the body alone, letters are medical.
+  const isOfBody = others.every((word) => bodyParts.has(word));
+  if (medicalCodes.has(code)) return held !== undefined && !isOfBody;
+  return isInCapitals || !isOfBody || !medicalSmallCodes.has(code);
+}
+
+/** A city's name that may mean several cities, or no city. */
+const unclear = "unclear";
+
+function placeNamed(image: Image, words: readonly string[], isIntroduced: true): ShownPlace | null;
+function placeNamed(
+  image: Image,
+  words: readonly string[],
+  isIntroduced: false,
+  others: readonly string[],
+): ShownPlace | typeof unclear | null;
+function placeNamed(
+  image: Image,
+  words: readonly string[],
+  isIntroduced: boolean,
+  others: readonly string[] = [],
+): ShownPlace | typeof unclear | null {
+  if (fillers.has(words[0]) && words.length > 1) return null;
+  const isKnown = (word: string) => isOfProcedures(image, word);
+  const [joined, isCode] = [words.join(""), words.join("").length === 2];
+  const isWord = isIntroduced
+    ? questions.has(joined) || doubtful.has(joined) || fillers.has(joined)
+    : isCode && (wordLikeCodes.has(joined) || isKnown(joined));
+  const [first] = placesNamed(image, words);
+  if (first?.kind === "zip") {
+    const isMeant = words.length > 1 || (isIntroduced && groupOfCode(image, first.name) === undefined);
+    return isMeant ? { near: first.name } : null;
+  }
+  const state = stateOf(joined);
+  if (state !== undefined && !isWord)
+    return words.length === 1 && !isCode && !isIntroduced && isKnown(joined) ? null : { state };
+  const city = cityNamed(image, words);
+  for (let end = words.length - 1; end > 0; end--) {
+    const there = stateOf(words.slice(end).join(""));
+    if (there === undefined) continue;
+    if (city !== undefined) return { near: city.near };
+    // A city without hospitals is also a city, if its words say nothing else.
+    const before = words.slice(0, end);
+    const isThere = namesakes(image, before).some(({ state }) => state === there);
+    return isThere && !isInProcedure(before, others)
+      ? { near: `${before.map(capitalized).join(" ")}, ${there}` }
+      : null;
+  }
+  if (city === undefined) return null;
+  const isMeant = () => isLarge(image, words) && isProcedure(image, others) && !isInProcedure(words, others);
+  if (!isIntroduced && words.every(isKnown) && !isMeant()) return null;
+  return city.isOne || isIntroduced ? { near: city.near } : unclear;
+}
+
+/** Whether a procedure is meant whose name has the whole name of a city: the Boston of a Boston KPro. */
+function isInProcedure(city: readonly string[], others: readonly string[]): boolean {
+  const held = termsIn([...city, ...others]).held?.words;
+  return (
+    others.some((word) => makers.has(word)) || city.every((word) => held?.includes(procedureMeaning(word)))
+  );
+}
+
+/** Boston Scientific makes devices, and is no city. */
+const makers = phrasesOf("maker");
+
+const isProcedure = (image: Image, words: readonly string[]) =>
+  termsIn(words).held !== undefined ||
+  words.some((word) => groupOfCode(image, word.toUpperCase()) !== undefined);
+
+const isLarge = (image: Image, words: readonly string[]) =>
+  namesakes(image, words).some(({ zips }) => zips >= zipsOfLarge);
+
+/** Whether a word says something in a search for procedures. */
+function isOfProcedures(image: Image, word: string): boolean {
+  return (
+    findWord(indexOf(image, "procedure"), procedureMeaning(word)) >= 0 ||
+    [fillers, sentenceWords, asideWords, absentWords, genericWords].some((words) => words.has(word))
+  );
+}
+
+/** Whether no word of procedures begins with a word or is close to it. */
+function isUnlike(image: Image, word: string): boolean {
+  const index = indexOf(image, "procedure");
+  if (!/^\p{L}{3,}$/u.test(word) || isOfProcedures(image, word)) return false;
+  const longer = withPrefix(index.words, Buffer.from(word));
+  let isClose = longer.start < longer.end;
+  const letters = [...word].length;
+  forEachClose(index, word, letters, allowedTypos(letters), () => {
+    isClose = true;
+  });
+  return !isClose;
+}
+
+/**
+ * A city with hospitals, or a large one. `isOne` says that no other city of its name may be meant; then `near` has its state.
+ * Of the cities with hospitals, it has far more than every namesake, and no namesake without hospitals is larger. Of the
+ * others, it is far larger than every namesake.
+ */
+function cityNamed(image: Image, words: readonly string[]): { near: string; isOne: boolean } | undefined {
+  const there = facilitiesInCity(image, words);
+  const cities = namesakes(image, words).toSorted((a, b) => b.zips - a.zips);
+  if (there.length === 0) {
+    const [largest, other] = cities;
+    if (largest === undefined || largest.zips < zipsOfLarge) return undefined;
+    const { name, zips } = largest;
+    const isOne = other === undefined || zips >= timesLarger * other.zips;
+    return { near: isOne ? name : name.slice(0, name.lastIndexOf(",")), isOne };
+  }
+  const name = textAt(image.city, there[0]);
+  const [[state, { length }], next] = [
+    ...Map.groupBy(there, (facility) => textAt(image.state, facility)),
+  ].toSorted(([, a], [, b]) => b.length - a.length);
+  const zips = cities.find((city) => city.state === state)?.zips ?? 0;
+  const isOne =
+    (next === undefined || length >= timesMore * next[1].length) && cities.every((city) => city.zips <= zips);
+  return { near: isOne ? `${name}, ${state}` : name, isOne };
+}
+
+/** A city is meant without its state if it has this many times the hospitals of every namesake in another state. */
+const timesMore = 5;
+/**
+ * A city without hospitals is meant without its state if it has this many times the ZIP codes of every namesake. Rochester
+ * in New York has seven times those of Rochester in Minnesota, which is known for its clinic.
+ */
+const timesLarger = 8;
+/** Least number of ZIP codes of a city without hospitals here whose name alone is a place. */
+const zipsOfLarge = 8;
+
+const capitalized = (word: string) => `${word[0].toUpperCase()}${word.slice(1)}`;

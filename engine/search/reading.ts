@@ -1,0 +1,220 @@
+import { findFacility } from "../answers/facilities.ts";
+import type { Image } from "../image/image.ts";
+import { isZip } from "../image/places.ts";
+import { groupOfCode, isHcpcsCode, withoutDiagnoses } from "./codes.ts";
+import type { ShownPlace } from "./find.ts";
+import { entriesOf, phrasesOf } from "./lexicon.ts";
+import { placeIn } from "./procedure-place.ts";
+import { saysNothing, withLevels } from "./procedure-words.ts";
+import { meaningOf, plainWords, splitWords } from "./text.ts";
+import { type DocumentKind, findWord, indexOf } from "./text-index.ts";
+
+/** Reads what a search asks for, once: its words in English, and what isn't a word of what is looked for. */
+export interface Asked {
+  kind: DocumentKind;
+  /** The text, without codes of diagnoses beside a procedure. */
+  text: string;
+  /** All words as typed, for literal matches. */
+  typed: readonly string[];
+  /** The words in English, without what is in the fields below. */
+  words: readonly string[];
+  /** Whether the search asks for hospitals around the person who asks. */
+  isHere: boolean;
+  /** The place that a search for procedures names. */
+  place: ShownPlace | null;
+  /** The words of a street; codes that no group is known to include or of diagnoses, and names of several cities, beside other words. */
+  ignored: readonly string[];
+}
+
+export function read(image: Image, kind: DocumentKind, text: string): Asked {
+  return kind === "facility" ? readForFacilities(image, text) : readForProcedures(image, text);
+}
+
+function readForFacilities(image: Image, text: string): Asked {
+  const index = indexOf(image, "facility");
+  const { rest, ignored } = withoutStreet(image, joinedCcn(text));
+  const split = splitWords(rest);
+  // A single word may be the beginning of a name, such as clinica of clinical.
+  const isName = (word: string) => split.length === 1 || findWord(index, word) >= 0;
+  const { words: english, isSpanish } = inEnglish("facility", split, isName);
+  const { words, isHere } = withoutHere(isSpanish ? withoutSmallWords("facility", english) : english);
+  const meant = words.filter((word, i) => !isLabel(word, words[i + 1]) && !isSelf(word, words[i - 1]));
+  const typed = plainWords(joinedCcn(text));
+  return {
+    ...{ kind: "facility", text, isHere, ignored, place: null },
+    typed: typed.filter((word, i) => !isLabel(word, typed[i + 1])),
+    words: saintsMeant(meant),
+  };
+}
+
+function readForProcedures(image: Image, text: string): Asked {
+  const { rest: undiagnosed, diagnoses } = withoutDiagnoses(text);
+  const split = splitWords(undiagnosed.replace(age, " ").replace(vertebrae, "$1"));
+  const { words: english, isSpanish } = inEnglish("procedure", split, () => false);
+  // The article isn't Los Angeles.
+  const asked = isSpanish
+    ? english.filter((word, i) => !articles.has(word) || i + 1 === english.length)
+    : english;
+  const { rest, place, aside } = placeIn(image, asked, capitalsIn(undiagnosed));
+  const plain = isSpanish ? withoutSmallWords("procedure", rest) : rest;
+  const words = withLevels(plain.filter((word, i) => !isSelf(word, plain[i - 1])));
+  const isUnknownCode = (word: string) =>
+    isHcpcsCode(word) && groupOfCode(image, word.toUpperCase()) === undefined;
+  const others = words.filter((word) => !isUnknownCode(word));
+  const isAlone = others.every(saysNothing);
+  const meant = isAlone ? words : others;
+  return {
+    ...{ kind: "procedure", typed: split, words: meant, isHere: false, place },
+    text: meant.every(saysNothing) ? text : undiagnosed,
+    ignored: [
+      ...(isAlone ? [] : words.filter(isUnknownCode).map((word) => word.toUpperCase())),
+      ...diagnoses,
+      ...aside,
+    ],
+  };
+}
+
+/** The words of two letters in capitals, in small letters; none if longer words are in capitals only, too. */
+export function capitalsIn(text: string): ReadonlySet<string> {
+  const word = /(?<![\p{L}\d])[A-Z]{2}(?![\p{L}\d])/gu;
+  const others = text.replace(word, "");
+  const found = /\p{Ll}/u.test(others) || !/\p{L}/u.test(others) ? text.match(word) : null;
+  return new Set(found?.map((code) => code.toLowerCase()));
+}
+
+const selves = phrasesOf("self");
+
+/** In "near me", the "me" isn't Maine. */
+const isSelf = (word: string, before: string | undefined) =>
+  word === "me" && before !== undefined && selves.has(before);
+
+const labels = phrasesOf("numbered");
+
+/** A word such as suite before a number. */
+const isLabel = (word: string, next: string | undefined) =>
+  next !== undefined && labels.has(word) && /^\d/.test(next);
+
+const heres = Array.from(phrasesOf("here"), (phrase) => phrase.split(" ")).sort(
+  (a, b) => b.length - a.length,
+);
+
+/** Takes off words such as `near me`. */
+function withoutHere(words: readonly string[]): { words: readonly string[]; isHere: boolean } {
+  for (const [at] of words.entries()) {
+    const here = heres.find((phrase) => phrase.every((word, i) => words[at + i] === word));
+    if (here !== undefined)
+      return { words: [...words.slice(0, at), ...words.slice(at + here.length)], isHere: true };
+  }
+  return { words, isHere: false };
+}
+
+/** `St. E's` is any saint whose name begins with the letter. */
+function saintsMeant(words: readonly string[]): readonly string[] {
+  return words.map((word, i) =>
+    /^[a-z]s$/.test(word) && meaningOf(words[i - 1] ?? "") === "saint" ? word[0] : word,
+  );
+}
+
+/** The age of a patient, which isn't a significant number. */
+const age = /\b\d{1,3}[\s-]?(?:(?:years?|yrs?|months?|weeks?|days?)[\s-]old|yo|y\/o)\b/giu;
+
+/** Vertebrae such as C5-6, whose second number isn't significant alone. */
+const vertebrae = /\b([clt]\d{1,2})\s?[-/]\s?\d{1,2}\b/giu;
+
+/** Joins a CCN that is written with a hyphen: `33-0101`, `050-625`. */
+function joinedCcn(text: string): string {
+  return text
+    .replace(/(?<![\d-])(\d{2})-([\da-z]\d{3})(?![\d-])/gi, "$1$2")
+    .replace(/(?<![\d-])(\d{3})-(\d{3})(?![\d-])/g, "$1$2");
+}
+
+const streets = [...phrasesOf("street")].join("|");
+const units = [...labels].join("|");
+const street = new RegExp(
+  // A number, up to four words, and a word such as avenue; `st` may also begin a saint's name.
+  `(?<![\\p{L}\\d])(\\d{1,6}[a-z]?)\\s+(?:[\\p{L}\\d.'’-]+\\s+){1,4}?(?:(?:${streets})\\b|st\\b(?=\\s*(?:[.,]|$|[ns]?[ew]\\b|[ns]\\b)))` +
+    // A direction, and a suite or floor.
+    `\\.?(?:\\s+(?:[ns]?[ew]|[ns])\\b\\.?)?(?:[\\s,]+(?:#|(?:${units})\\b\\.?)\\s*#?\\s*\\d+[a-z]?\\b)?`,
+  "giu",
+);
+
+/**
+ * Takes off a street with its number, because the words of streets are also words of names and cities. A number that is
+ * a CCN or a ZIP code stays.
+ */
+function withoutStreet(image: Image, text: string): { rest: string; ignored: string[] } {
+  const ignored: string[] = [];
+  const rest = text.replace(street, (written: string, number: string) => {
+    if (findFacility(image, number) >= 0 || isZip(image, number)) return written;
+    ignored.push(...(written.match(/[\p{L}\p{N}]+/gu) ?? []));
+    return ",";
+  });
+  return { rest, ignored };
+}
+
+type Phrases = ReadonlyMap<string, readonly string[]>;
+
+const articles = phrasesOf("spanish-article");
+
+/** A phrase's words with spaces. Articles within it may be missing: `estimulador de (la) medula`. */
+const phraseOf = ([first, ...others]: readonly string[]) =>
+  [first, ...others.map((word) => (word === "del" ? "de" : word)).filter((word) => !articles.has(word))].join(
+    " ",
+  );
+
+const phrasesIn = (...kinds: string[]): Phrases =>
+  new Map(
+    kinds
+      .flatMap(entriesOf)
+      .flatMap(({ what, phrases }) =>
+        phrases.map((phrase): [string, string[]] => [
+          phraseOf(phrase.split(" ")),
+          what.split(" ").filter((word) => word !== ""),
+        ]),
+      ),
+  );
+
+const spanish = {
+  facility: phrasesIn("spanish-for-hospitals", "spanish"),
+  procedure: phrasesIn("spanish", "spanish-for-procedures"),
+} as const;
+const smallWords = {
+  facility: phrasesIn("spanish-small-for-hospitals"),
+  procedure: phrasesIn("spanish-small-for-procedures"),
+} as const;
+const saints = phrasesIn("spanish-saint");
+
+const mostWords = 5;
+
+/**
+ * Replaces the Spanish phrases among words by English words, the longest first, except small words such as `de`. Words
+ * that are English or that the directory has in names stay.
+ */
+function inEnglish(kind: DocumentKind, words: readonly string[], isName: (word: string) => boolean) {
+  const english = replaced(words, spanish[kind], isName);
+  return { words: english, isSpanish: english.some((word, i) => word !== words[i]) };
+}
+
+/** Leaves out small Spanish words. Many are words of names too, so call this only beside other Spanish words. */
+const withoutSmallWords = (kind: DocumentKind, words: readonly string[]) =>
+  replaced(words, smallWords[kind], () => false);
+
+/** Replaces Spanish names of saints, which may also be cities, by English ones. Returns undefined if there is none. */
+export function saintsInEnglish(words: readonly string[]): readonly string[] | undefined {
+  const english = replaced(words, saints, () => false);
+  return english.some((word, i) => word !== words[i]) ? english : undefined;
+}
+
+function replaced(words: readonly string[], by: Phrases, isKept: (word: string) => boolean): string[] {
+  const read: string[] = [];
+  for (let at = 0; at < words.length; ) {
+    let length = Math.min(mostWords, words.length - at);
+    const phrase = (count: number) => phraseOf(words.slice(at, at + count));
+    // An article at the end belongs to what follows.
+    while (length > 1 && (articles.has(words[at + length - 1]) || !by.has(phrase(length)))) length--;
+    const english = length === 1 && isKept(words[at]) ? undefined : by.get(phrase(length));
+    read.push(...(english ?? [words[at]]));
+    at += length;
+  }
+  return read;
+}

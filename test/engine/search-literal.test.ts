@@ -1,0 +1,24 @@
+import { test } from "node:test";
+import { stateNames } from "../../engine/index.ts";
+import { imageOf } from "../support/fixtures.ts";
+import { literalChecker, literalQueries } from "../support/literal.ts";
+import { seededRandom } from "../support/random.ts";
+import { realHospitals, snapshotOfHospitals } from "../support/relevance.ts";
+
+/** Tests what searches for facilities promise, with CMS's directory. `test/long` tries everything. */
+
+const seed = 20_260_401;
+const hospitals = realHospitals();
+const check = literalChecker(imageOf(snapshotOfHospitals(hospitals)), hospitals);
+const { always, sampled } = literalQueries(hospitals, seed);
+
+test("every word, name and city finds whatever literally has it, in the promised order", () => {
+  for (const query of always) check(query, null);
+});
+
+test("so does a tenth of all beginnings and pairs of words, and a tenth of everything within a state", () => {
+  const random = seededRandom(seed);
+  const states = Object.keys(stateNames);
+  for (const query of sampled) if (random.int(10) === 0) check(query, null);
+  for (const query of [...always, ...sampled]) if (random.int(10) === 0) check(query, random.pick(states));
+});
