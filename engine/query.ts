@@ -19,7 +19,7 @@ export {
   priceOfRow,
   type Standing,
 } from "./answers/facilities.ts";
-export { chargeFrom, chargeUpTo, inCity, oneOf } from "./answers/facility-conditions.ts";
+export * from "./answers/facility-conditions.ts";
 export {
   type Circle,
   type FacilityFilter,

@@ -8,19 +8,28 @@ import { findFacility } from "./facilities.ts";
 type PriceTest = (charge: number, allowed: number) => boolean;
 type FacilityTest = (facility: number) => boolean;
 
-/** A condition on a facility's price, which no row without a price meets, or on the facility, by its position. */
-export type Condition = { price: PriceTest } | { facility: FacilityTest };
+/** A condition on a facility's price, which no row without a price meets. */
+export interface PriceCondition {
+  price: PriceTest;
+}
 
-export const chargeFrom = (least: number): Condition => ({ price: (charge) => charge >= least });
-export const chargeUpTo = (most: number): Condition => ({ price: (charge) => charge <= most });
+/** A condition on a facility, by its position. */
+export interface FacilityCondition {
+  facility: FacilityTest;
+}
+
+export type Condition = PriceCondition | FacilityCondition;
+
+export const chargeFrom = (least: number): PriceCondition => ({ price: (charge) => charge >= least });
+export const chargeUpTo = (most: number): PriceCondition => ({ price: (charge) => charge <= most });
 
 /** @param city see `facilitiesInCity` */
-export function inCity(image: Image, city: string): Condition {
+export function inCity(image: Image, city: string): FacilityCondition {
   const found = new Set(facilitiesInCity(image, splitWords(city)));
   return { facility: (facility) => found.has(facility) };
 }
 
-export function oneOf(image: Image, ccns: readonly string[]): Condition {
+export function oneOf(image: Image, ccns: readonly string[]): FacilityCondition {
   const found = new Set(ccns.map((ccn) => findFacility(image, ccn)));
   return { facility: (facility) => found.has(facility) };
 }

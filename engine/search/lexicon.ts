@@ -39,14 +39,8 @@ function entriesIn(file: string): (Entry & { kind: string })[] {
     .map((line) => {
       const [head] = line.split(":", 1);
       const [kind] = head.split(" ", 1);
-      return {
-        kind,
-        what: head.slice(kind.length + 1),
-        phrases: line
-          .slice(head.length + 1)
-          .trim()
-          .split(", "),
-      };
+      const phrases = line.slice(head.length + 1).trim();
+      return { kind, what: head.slice(kind.length + 1), phrases: phrases === "" ? [] : phrases.split(", ") };
     });
 }
 

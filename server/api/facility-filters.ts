@@ -4,12 +4,14 @@ import {
   chargeFrom,
   chargeUpTo,
   defaultMiles,
+  type FacilityCondition,
   type FacilityFilter,
   type Image,
   inCity,
   maxCents,
   maxMiles,
   oneOf,
+  type PriceCondition,
   rowStatuses,
 } from "../../engine/query.ts";
 import { wholeNumber } from "../shared/schemas.ts";
@@ -31,18 +33,36 @@ type Schema = v.GenericSchema<string, unknown>;
 
 type Echoed<Value> = Value extends string ? string : Value;
 
-interface Filter<Of extends Schema> {
+interface Described<Of extends Schema> {
   /** Reads the parameter. Its description says what the filter does. */
   schema: Of;
   /** Describes the parameter in an answer's `query`: as it was understood, or null. */
   echo: v.GenericSchema<Echoed<v.InferOutput<Of>> | null>;
-  /** The parameter that this one requires. */
-  needs?: Needed;
-  /** What is different at facilities that only this filter leaves out, for a 404; undefined if it is a place. */
-  differing?: string;
-  /** What the filter adds to the conditions of a list; undefined if another filter reads it. */
-  narrow?(value: v.InferOutput<Of>, where: Where): Partial<FacilityFilter>;
 }
+
+/** A filter by place. Only `within` requires another parameter, which reads it. */
+interface PlaceFilter<Of extends Schema> extends Described<Of> {
+  needs?: "near";
+  differing?: undefined;
+  /** What the filter adds to the conditions of a list. */
+  narrow?(
+    value: v.InferOutput<Of>,
+    where: Where,
+  ): Partial<Pick<FacilityFilter, "states" | "near">> & { conditions?: readonly FacilityCondition[] };
+}
+
+/** A filter by a hospital's row for a procedure, which it requires. */
+interface RowFilter<Of extends Schema> extends Described<Of> {
+  needs: "procedure";
+  /** What is different at facilities that only this filter leaves out, for a 404. */
+  differing: string;
+  narrow(
+    value: v.InferOutput<Of>,
+    where: Where,
+  ): Partial<Pick<FacilityFilter, "status">> & { conditions?: readonly PriceCondition[] };
+}
+
+type Filter<Of extends Schema> = PlaceFilter<Of> | RowFilter<Of>;
 
 function parameterOf<Of extends Schema>({ schema, needs }: Filter<Of>) {
   const about = v.getDescription(schema) ?? "";
@@ -61,7 +81,11 @@ function define<Each extends Record<string, Schema>>(table: Table<Each>) {
   const byName = <To>(to: (filter: Filter<Each[keyof Each]>) => To) =>
     Object.fromEntries(names.map((name) => [name, to(table[name])]));
 
-  function narrowed<Name extends keyof Each>(name: Name, values: Values<Each>, where: Where) {
+  function narrowed<Name extends keyof Each>(
+    name: Name,
+    values: Values<Each>,
+    where: Where,
+  ): Partial<FacilityFilter> {
     const value: v.InferOutput<Each[Name]> | undefined = values[name];
     return value === undefined ? {} : (table[name].narrow?.(value, where) ?? {});
   }

@@ -76,8 +76,9 @@ test("hcqs reports in one line that its Node isn't installed", () => {
   assert.match(stderr, /^hcqs: found no Node in [^\n]*, expected [^\n]*\n$/);
 });
 
-test("the newest changelog entry has the package's version, and the package is private", () => {
-  const [, version] = /^## ([\d.]+)/m.exec(readFileSync(join(repository, "CHANGELOG.md"), "utf8")) ?? [];
+test("the newest dated changelog entry has the package's version, and the package is private", () => {
+  const [, version] =
+    /^## ([\d.]+), \d{4}/m.exec(readFileSync(join(repository, "CHANGELOG.md"), "utf8")) ?? [];
   assert.equal(version, description.version);
   assert.equal(description.private, true);
 });

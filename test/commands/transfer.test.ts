@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import Database from "better-sqlite3";
 import { AccountNames } from "../../server/accounts/names.ts";
+import { monthName, monthOf } from "../../server/shared/months.ts";
 import { databaseFile } from "../../server/store/served.ts";
 import { Store } from "../../server/store/store.ts";
 import { run, succeed } from "../support/commands.ts";
@@ -460,8 +461,18 @@ test("with DATABASE_URL, accounts go into the database 500 at a time, and come f
   const env = { DATABASE_URL: database.url };
   const [many, folder, to] = [temporaryFolder(), temporaryFolder(), temporaryFolder()];
   await succeed(many, `accounts import ${exported}`);
+  // The database counts two months. Later ones were counted by a clock that was ahead.
+  const state = new Database(join(many, "state.sqlite"));
+  state.exec("DELETE FROM usage");
+  state.close();
   const store = Store.open(many);
   store.atomically(() => {
+    const present = monthOf(Date.now());
+    store.usage.save(monthName(present - 1), [[1, 7]]);
+    store.usage.save(monthName(present), [
+      [1, 599],
+      [2, 3],
+    ]);
     for (let i = 0; i < 1100; i++) store.accounts.create({ ...account, name: `n${i}` }, new Date(0));
   });
   store.close();
