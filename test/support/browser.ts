@@ -12,7 +12,6 @@ import {
   type Page,
 } from "playwright-core";
 import { maxWaitMs, until } from "./connection.ts";
-import { preloaded } from "./stopping.ts";
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -74,15 +73,6 @@ const maxSeenLetters = 300;
 async function seenOn(page: Page): Promise<string> {
   const text = await page.evaluate<string>("document.body.innerText").catch(String);
   return `${page.url()} with “${text.replaceAll(/\s+/g, " ").slice(0, maxSeenLetters)}”`;
-}
-
-/**
- * Settings of a server that writes the numbers into each page, or into none. Without them it depends on how busy the
- * server is.
- */
-export function writing(isAlways: boolean): Record<string, string> {
-  const url = new URL("../../server/shared/work-budget.ts", import.meta.url);
-  return preloaded(`import { WorkBudget } from "${url}"; WorkBudget.prototype.hasLeft = () => ${isAlways};`);
 }
 
 /** Waits until a page's address has what is expected. Later the page itself may add to the address. */

@@ -27,7 +27,6 @@ import {
   test,
   testOfClicks,
   wide,
-  writing,
 } from "../support/browser.ts";
 import {
   ample,
@@ -41,6 +40,7 @@ import {
   temporaryFolder,
   until,
 } from "../support/server.ts";
+import { writing } from "../support/writing.ts";
 
 /** Tests the Explore page and a hospital's page in Debian's Chromium, from a visitor's view. */
 

@@ -30,7 +30,6 @@ import {
   test,
   testOfClicks,
   wide,
-  writing,
 } from "../support/browser.ts";
 import {
   ample,
@@ -42,6 +41,7 @@ import {
   temporaryFolder,
   until,
 } from "../support/server.ts";
+import { writing } from "../support/writing.ts";
 
 /*
  * Tests in Debian's Chromium that a patient, a journalist, an analyst, a developer and an operator reach their goals in a few actions.

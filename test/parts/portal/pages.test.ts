@@ -17,6 +17,7 @@ import {
   startServer,
   temporaryFolder,
 } from "../../support/server.ts";
+import { writing } from "../../support/writing.ts";
 
 /** Tests the portal's pages and files in the form in which a browser gets them. */
 
@@ -29,6 +30,7 @@ const server = await startServer({
     PORTAL_ACCOUNT: "visitors",
     CORS_ORIGINS: "https://example.org",
     EMBED_ORIGINS: "https://news.example.org,https://example.com",
+    ...writing(true),
   },
 });
 after(async () => {

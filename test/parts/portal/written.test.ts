@@ -51,11 +51,12 @@ import {
   temporaryFolder,
   until,
 } from "../../support/server.ts";
+import { writing } from "../../support/writing.ts";
 
 const stateDir = temporaryFolder();
 createKey(stateDir, "visitors", ample);
 const datasetsDir = datasetsFolder(["2023.1"]);
-const env = { PORTAL: "on", PORTAL_ACCOUNT: "visitors", EMBED_ORIGINS: "*" };
+const env = { PORTAL: "on", PORTAL_ACCOUNT: "visitors", EMBED_ORIGINS: "*", ...writing(true) };
 const server = await startServer({ stateDir, datasetsDir, env });
 after(() => server.stop());
 
