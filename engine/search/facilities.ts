@@ -316,7 +316,7 @@ function findNear(image: Image, index: SearchIndex, words: readonly string[], fo
     findAround(image, center, place, found, place.kind !== "region");
     return;
   }
-  const named = facilitiesWith(index, termsOf(image, index, others, saysSomething));
+  const named = new Set(facilitiesWith(index, termsOf(image, index, others, saysSomething)));
   if (named.size > 0) findAround(image, center, place, found, false, (facility) => named.has(facility));
 }
 
@@ -357,9 +357,11 @@ function findLiterally(
     (word, i) => !(beforePlace.has(word) && stateOf(word) !== undefined && isPlaceAt(image, typed, i + 1)),
   );
   const hows = literalMatches(image, index, words);
-  for (const [facility, how] of hows.entries())
-    if (how !== notAll)
-      found.enterScored(facility, how === begun ? ranks.allBegun : ranks.allWords, scoreOf(facility));
+  for (let facility = 0; facility < hows.length; facility++) {
+    const how = hows[facility];
+    if (how === notAll) continue;
+    found.enterScored(facility, how === begun ? ranks.allBegun : ranks.allWords, scoreOf(facility));
+  }
 }
 
 function isPlaceAt(image: Image, words: readonly string[], at: number): boolean {
@@ -370,11 +372,14 @@ function isPlaceAt(image: Image, words: readonly string[], at: number): boolean 
 }
 
 /** The facilities that match every needed term. */
-function facilitiesWith(index: SearchIndex, terms: readonly Term[]): Set<number> {
+function facilitiesWith(index: SearchIndex, terms: readonly Term[]): number[] {
   const needed = terms.filter(({ isNeeded }) => isNeeded);
-  if (needed.length === 0) return new Set();
+  const facilities: number[] = [];
+  if (needed.length === 0) return facilities;
   const matched = matchedTerms(index, needed);
-  return new Set([...matched.keys()].filter((facility) => matched[facility] === needed.length));
+  for (let facility = 0; facility < matched.length; facility++)
+    if (matched[facility] === needed.length) facilities.push(facility);
+  return facilities;
 }
 
 type Score = ReturnType<typeof facilityScorer>;
@@ -452,7 +457,7 @@ function byInitials(
   for (const term of needed) {
     if (needed.length < 2 || !/^[a-z]{3,6}$/.test(term.word)) continue;
     const others = needed.filter((other) => other !== term);
-    const named = [...facilitiesWith(index, others)].filter(
+    const named = facilitiesWith(index, others).filter(
       (facility) =>
         initialsOf(splitWords(textAt(image.facilityName, facility))).includes(term.word) &&
         found.isWanted(facility),
@@ -482,7 +487,7 @@ function bySound(
     matchSound(index, heard, term.word);
     if (heard.matches.length === term.matches.length) continue;
     const read = needed.map((other) => (other === term ? heard : other));
-    const there = [...facilitiesWith(index, read)].filter(found.isWanted);
+    const there = facilitiesWith(index, read).filter(found.isWanted);
     const isPlace = (other: Term) => isThere(index, other, there[0]);
     const cities = new Set(there.map((facility) => cityOf(image, facility)));
     if (cities.size !== 1 || !read.some((other) => other !== heard && isPlace(other))) continue;
@@ -544,7 +549,7 @@ function besideAside(
   const terms = termsOf(image, index, words, (word) => saysSomething(word) && !isAside(word));
   enterUnofficialName(image, terms);
   const scoreOf = facilityScorer(index, terms);
-  const there = [...facilitiesWith(index, terms)].filter(found.isWanted);
+  const there = facilitiesWith(index, terms).filter(found.isWanted);
   if (there.length === 0) return;
   const scores = new Map(there.map((facility) => [facility, scoreOf(facility)]));
   const first = there.reduce((a, b) => ((scores.get(b)?.score ?? 0) > (scores.get(a)?.score ?? 0) ? b : a));
@@ -601,7 +606,7 @@ function besideUnknown(
         words.filter((word) => !ignored.includes(word)),
         named,
       );
-    const there = named.isEmpty ? [...facilitiesWith(index, left)].filter(found.isWanted) : [];
+    const there = named.isEmpty ? facilitiesWith(index, left).filter(found.isWanted) : [];
     const fields = left.map((term) => (there.length === 1 ? fieldsOf(index, term, there[0]) : 0));
     const isIn = (some: number) => fields.some((matched) => (matched & some) !== 0);
     if (named.isEmpty && (left.length < 2 || !isIn(1 << nameField) || !isIn(placeFields))) continue;
@@ -631,7 +636,7 @@ function byMoreTypos(
   const guess: Term = { ...term, matches: [] };
   matchTypos(index, guess, term.word, allowedTypos([...term.word].length) + 1);
   const read = needed.map((other) => (other === term ? guess : other));
-  const there = [...facilitiesWith(index, read)].filter(found.isWanted);
+  const there = facilitiesWith(index, read).filter(found.isWanted);
   if (there.length !== 1) return;
   if (needed.some((other) => other !== term && isThere(index, other, there[0])))
     found.enter(there[0], ranks.rest, 1);
@@ -651,7 +656,7 @@ function besideRegion(
       if (placesNamed(image, region)[0]?.kind !== "region") continue;
       const others = [...words.slice(0, start), ...words.slice(start + length)];
       const terms = termsOf(image, index, others, saysSomething);
-      const there = [...facilitiesWith(index, terms)].filter(found.isWanted);
+      const there = facilitiesWith(index, terms).filter(found.isWanted);
       if (there.length !== 1 || !isNamed(index, terms, there[0])) return;
       found.enter(there[0], ranks.significantWords, 1);
       found.ignored = region;

@@ -61,10 +61,10 @@ export function inOrder({ byName }: SearchIndex, ranked: ReadonlyMap<number, Ran
   const lacks = new Uint32Array(byName.length);
   for (const [document, { rank, score }] of ranked)
     lacks[document] = 1001 * rank + 1001 - Math.round(1000 * score);
-  const documents = stableOrder(
-    lacks,
-    byName.filter((document) => lacks[document] > 0),
-  );
+  const named = new Uint32Array(ranked.size);
+  let size = 0;
+  for (let i = 0; i < byName.length; i++) if (lacks[byName[i]] > 0) named[size++] = byName[i];
+  const documents = stableOrder(lacks, named);
   return {
     ...nothing,
     total: documents.length,

@@ -156,9 +156,10 @@ export function countOf({ postingStart }: SearchIndex, word: number): number {
 /** Tells whether a document has a word in a field. */
 export function hasToken(index: SearchIndex, document: number, word: number, field: number): boolean {
   const { tokenStart, tokens } = index;
-  return tokens
-    .subarray(tokenStart[document], tokenStart[document + 1])
-    .includes((word << fieldBits) | field);
+  const token = (word << fieldBits) | field;
+  for (let at = tokenStart[document]; at < tokenStart[document + 1]; at++)
+    if (tokens[at] === token) return true;
+  return false;
 }
 
 /** Tells whether any document has a word in one of the fields. @param word −1 for none @param fields bit mask */
