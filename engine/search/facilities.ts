@@ -6,14 +6,14 @@ import { cityField, cityPartField, nameField, stateField } from "./documents.ts"
 import { type FacilityScore, facilityScorer } from "./facility-scores.ts";
 import { guessedScoreOf, inOrder, type Matches, type Ranked, sureScoreOf, type Wanted } from "./find.ts";
 import { doubtful, fillers, kinds, phrasesOf, questions } from "./lexicon.ts";
-import { begun, literalMatches, notAll } from "./literal.ts";
+import { begun, literalMatches, notAll, whole } from "./literal.ts";
 import {
   documentsWith,
   exact,
+  facilitiesWith,
   facilityWithCode,
   fieldsOf,
   levelMask,
-  matchedTerms,
   matchSound,
   matchTypos,
   oneTypo,
@@ -124,8 +124,8 @@ export function findFacilities(
   findNames(image, words, found);
   const isAll = !words.some(saysSomething);
   findPlaces(image, asked, state, scoreOf, found);
-  findLiterally(image, index, asked, scoreOf, found);
-  findByWords(image, index, terms, scoreOf, found);
+  const literal = findLiterally(image, index, asked, scoreOf, found);
+  findByWords(image, index, terms, scoreOf, found, literal);
   findNear(image, index, words, found);
   if (found.isEmpty && !isAll) findOtherwise(image, index, words, terms, found);
   const isHospital = (word: string) => forHospitals.has(word);
@@ -153,13 +153,18 @@ function findNames(image: Image, words: readonly string[], found: Found): void {
   const { exact: exactNames, whole: wholeNames, unofficial, significant } = namesOf(image);
   const typed = words.join("");
   const named = (of: readonly string[]) => [...(wholeNames.get(oneWord(of)) ?? [])];
-  const plain = words.filter((word) => !fillers.has(word) && !questions.has(word));
   for (const facility of exactNames.get(oneWord(words)) ?? [])
     found.enter(facility, isSpeltSo(image, facility, typed) ? ranks.speltName : ranks.wholeName, 1);
   const withoutKinds = (of: readonly string[]) => of.filter((word) => !kinds.has(meaningOf(word)));
   const isTyped = (of: readonly string[], facility: number) =>
     exactNames.get(oneWord(of))?.includes(facility) === true;
-  for (const query of [words, words.filter((word) => !fillers.has(word)), plain]) {
+  const withoutFillers = words.filter((word) => !fillers.has(word));
+  const plain = withoutFillers.filter((word) => !questions.has(word));
+  // Each leaves words of the one before it out, or is the same.
+  const queries = [words, withoutFillers, plain].filter(
+    (query, i, all) => query.length !== all[i - 1]?.length,
+  );
+  for (const query of queries) {
     const own = withoutKinds(query);
     if (!isPlaceAfterIn(image, words, own))
       for (const facility of [...named(query), ...(unofficial.get(oneWord(own)) ?? [])])
@@ -169,14 +174,15 @@ function findNames(image: Image, words: readonly string[], found: Found): void {
         [query.slice(0, at), query.slice(at)],
         [query.slice(at), query.slice(0, at)],
       ]) {
-        const whole = named(name);
-        const facilities = [...whole, ...(significant.get(oneWord(withoutKinds(name))) ?? [])];
-        if (facilities.length === 0 || place.length > mostPlaceWords) continue;
+        if (place.length > mostPlaceWords) continue;
+        const byWhole = named(name);
+        const facilities = [...byWhole, ...(significant.get(oneWord(withoutKinds(name))) ?? [])];
+        if (facilities.length === 0) continue;
         const there = placesNamed(image, place);
         for (const facility of there.length === 0 ? [] : facilities) {
           const where = there.find((each) => isIn(image, facility, each));
           if (where === undefined) continue;
-          const isWhole = whole.includes(facility);
+          const isWhole = byWhole.includes(facility);
           const score = query === words && isTyped(name, facility) ? 1 : isWhole ? 0.6 : 0.2;
           // Without words such as hospital, a name in a state may also be a city there.
           const isName = isWhole || where.kind !== "state";
@@ -344,14 +350,14 @@ function placeBesideName(image: Image, words: readonly string[]): PlaceBesideNam
   return { others: words.filter((_, i) => i !== at), place, center: place.center };
 }
 
-/** All words, literally. */
+/** All words, literally. Returns how each facility has them. */
 function findLiterally(
   image: Image,
   index: SearchIndex,
   { typed }: Asked,
   scoreOf: Score,
   found: Found,
-): void {
+): Uint8Array {
   // Before a place, "in" isn't Indiana.
   const words = typed.filter(
     (word, i) => !(beforePlace.has(word) && stateOf(word) !== undefined && isPlaceAt(image, typed, i + 1)),
@@ -362,6 +368,7 @@ function findLiterally(
     if (how === notAll) continue;
     found.enterScored(facility, how === begun ? ranks.allBegun : ranks.allWords, scoreOf(facility));
   }
+  return hows;
 }
 
 function isPlaceAt(image: Image, words: readonly string[], at: number): boolean {
@@ -369,17 +376,6 @@ function isPlaceAt(image: Image, words: readonly string[], at: number): boolean 
   for (let end = start + 1; end <= Math.min(words.length, start + mostPlaceWords); end++)
     if (placesNamed(image, words.slice(start, end)).length > 0) return true;
   return false;
-}
-
-/** The facilities that match every needed term. */
-function facilitiesWith(index: SearchIndex, terms: readonly Term[]): number[] {
-  const needed = terms.filter(({ isNeeded }) => isNeeded);
-  const facilities: number[] = [];
-  if (needed.length === 0) return facilities;
-  const matched = matchedTerms(index, needed);
-  for (let facility = 0; facility < matched.length; facility++)
-    if (matched[facility] === needed.length) facilities.push(facility);
-  return facilities;
 }
 
 type Score = ReturnType<typeof facilityScorer>;
@@ -391,11 +387,14 @@ function findByWords(
   terms: readonly Term[],
   scoreOf: Score,
   found: Found,
+  literal?: Uint8Array,
 ): void {
   enterUnofficialName(image, terms);
   for (const facility of facilitiesWith(index, terms)) {
-    const score = scoreOf(facility);
     const isCoded = terms.some(({ code }) => code === facility);
+    // It is found at a better rank already.
+    if (literal?.[facility] === whole && !isCoded) continue;
+    const score = scoreOf(facility);
     found.enterScored(facility, isCoded ? ranks.nameInPlace : rankOfLevel(score.worst), score);
   }
 }

@@ -310,6 +310,17 @@ export function matchedTerms(index: SearchIndex, terms: readonly Term[]): Uint16
   return matched;
 }
 
+/** The facilities that match every needed term. */
+export function facilitiesWith(index: SearchIndex, terms: readonly Term[]): number[] {
+  const needed = terms.filter(({ isNeeded }) => isNeeded);
+  const facilities: number[] = [];
+  if (needed.length === 0 || needed.some((term) => documentsWith(index, term) === 0)) return facilities;
+  const matched = matchedTerms(index, needed);
+  for (let facility = 0; facility < matched.length; facility++)
+    if (matched[facility] === needed.length) facilities.push(facility);
+  return facilities;
+}
+
 /** Returns the fields of a document that a term matches, as a bit mask. */
 export function fieldsOf(index: SearchIndex, { matches, phrases }: Term, document: number): number {
   const words = new Set(matches.map((match) => match >>> levelBits));
