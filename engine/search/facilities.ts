@@ -221,7 +221,9 @@ function withoutArea(words: readonly string[]): readonly string[] {
 /** The hospitals of a place, where a search says nothing else. */
 function findPlaces(image: Image, asked: Asked, state: string | null, scoreOf: Score, found: Found): void {
   const { words } = asked;
-  const read = placeAlone(image, words) ?? placeAlone(image, withoutArea(words));
+  const others = withoutArea(words);
+  const read =
+    placeAlone(image, words) ?? (others.length < words.length ? placeAlone(image, others) : undefined);
   if (read === undefined) {
     const isAll = words.length > 0 && !words.some(saysSomething);
     if (isAll && state !== null && words.some((word) => kinds.has(meaningOf(word))))

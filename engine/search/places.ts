@@ -118,7 +118,10 @@ function facilitiesOfCity(index: SearchIndex, city: string): number[] {
   const word = findWord(index, city);
   // Thousands of facilities may have a word such as hospital, and no city.
   if (!isInFields(index, word, 1 << cityField)) return [];
-  return [...documentsOf(index, word)].filter((facility) => hasToken(index, facility, word, cityField));
+  const facilities: number[] = [];
+  for (const facility of documentsOf(index, word))
+    if (hasToken(index, facility, word, cityField)) facilities.push(facility);
+  return facilities;
 }
 
 /**
