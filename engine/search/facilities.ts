@@ -6,14 +6,14 @@ import { cityField, cityPartField, nameField, stateField } from "./documents.ts"
 import { type FacilityScore, facilityScorer } from "./facility-scores.ts";
 import { guessedScoreOf, inOrder, type Matches, type Ranked, sureScoreOf, type Wanted } from "./find.ts";
 import { doubtful, fillers, kinds, phrasesOf, questions } from "./lexicon.ts";
-import { begun, literalMatches, notAll } from "./literal.ts";
+import { begun, literalMatches, notAll, whole } from "./literal.ts";
 import {
   documentsWith,
   exact,
+  facilitiesWith,
   facilityWithCode,
   fieldsOf,
   levelMask,
-  matchedTerms,
   matchSound,
   matchTypos,
   oneTypo,
@@ -124,8 +124,8 @@ export function findFacilities(
   findNames(image, words, found);
   const isAll = !words.some(saysSomething);
   findPlaces(image, asked, state, scoreOf, found);
-  findLiterally(image, index, asked, scoreOf, found);
-  findByWords(image, index, terms, scoreOf, found);
+  const literal = findLiterally(image, index, asked, scoreOf, found);
+  findByWords(image, index, terms, scoreOf, found, literal);
   findNear(image, index, words, found);
   if (found.isEmpty && !isAll) findOtherwise(image, index, words, terms, found);
   const isHospital = (word: string) => forHospitals.has(word);
@@ -153,13 +153,18 @@ function findNames(image: Image, words: readonly string[], found: Found): void {
   const { exact: exactNames, whole: wholeNames, unofficial, significant } = namesOf(image);
   const typed = words.join("");
   const named = (of: readonly string[]) => [...(wholeNames.get(oneWord(of)) ?? [])];
-  const plain = words.filter((word) => !fillers.has(word) && !questions.has(word));
   for (const facility of exactNames.get(oneWord(words)) ?? [])
     found.enter(facility, isSpeltSo(image, facility, typed) ? ranks.speltName : ranks.wholeName, 1);
   const withoutKinds = (of: readonly string[]) => of.filter((word) => !kinds.has(meaningOf(word)));
   const isTyped = (of: readonly string[], facility: number) =>
     exactNames.get(oneWord(of))?.includes(facility) === true;
-  for (const query of [words, words.filter((word) => !fillers.has(word)), plain]) {
+  const withoutFillers = words.filter((word) => !fillers.has(word));
+  const plain = withoutFillers.filter((word) => !questions.has(word));
+  // Each leaves words of the one before it out, or is the same.
+  const queries = [words, withoutFillers, plain].filter(
+    (query, i, all) => query.length !== all[i - 1]?.length,
+  );
+  for (const query of queries) {
     const own = withoutKinds(query);
     if (!isPlaceAfterIn(image, words, own))
       for (const facility of [...named(query), ...(unofficial.get(oneWord(own)) ?? [])])
@@ -169,14 +174,15 @@ function findNames(image: Image, words: readonly string[], found: Found): void {
         [query.slice(0, at), query.slice(at)],
         [query.slice(at), query.slice(0, at)],
       ]) {
-        const whole = named(name);
-        const facilities = [...whole, ...(significant.get(oneWord(withoutKinds(name))) ?? [])];
-        if (facilities.length === 0 || place.length > mostPlaceWords) continue;
+        if (place.length > mostPlaceWords) continue;
+        const byWhole = named(name);
+        const facilities = [...byWhole, ...(significant.get(oneWord(withoutKinds(name))) ?? [])];
+        if (facilities.length === 0) continue;
         const there = placesNamed(image, place);
         for (const facility of there.length === 0 ? [] : facilities) {
           const where = there.find((each) => isIn(image, facility, each));
           if (where === undefined) continue;
-          const isWhole = whole.includes(facility);
+          const isWhole = byWhole.includes(facility);
           const score = query === words && isTyped(name, facility) ? 1 : isWhole ? 0.6 : 0.2;
           // Without words such as hospital, a name in a state may also be a city there.
           const isName = isWhole || where.kind !== "state";
@@ -215,7 +221,9 @@ function withoutArea(words: readonly string[]): readonly string[] {
 /** The hospitals of a place, where a search says nothing else. */
 function findPlaces(image: Image, asked: Asked, state: string | null, scoreOf: Score, found: Found): void {
   const { words } = asked;
-  const read = placeAlone(image, words) ?? placeAlone(image, withoutArea(words));
+  const others = withoutArea(words);
+  const read =
+    placeAlone(image, words) ?? (others.length < words.length ? placeAlone(image, others) : undefined);
   if (read === undefined) {
     const isAll = words.length > 0 && !words.some(saysSomething);
     if (isAll && state !== null && words.some((word) => kinds.has(meaningOf(word))))
@@ -316,7 +324,7 @@ function findNear(image: Image, index: SearchIndex, words: readonly string[], fo
     findAround(image, center, place, found, place.kind !== "region");
     return;
   }
-  const named = facilitiesWith(index, termsOf(image, index, others, saysSomething));
+  const named = new Set(facilitiesWith(index, termsOf(image, index, others, saysSomething)));
   if (named.size > 0) findAround(image, center, place, found, false, (facility) => named.has(facility));
 }
 
@@ -344,22 +352,25 @@ function placeBesideName(image: Image, words: readonly string[]): PlaceBesideNam
   return { others: words.filter((_, i) => i !== at), place, center: place.center };
 }
 
-/** All words, literally. */
+/** All words, literally. Returns how each facility has them. */
 function findLiterally(
   image: Image,
   index: SearchIndex,
   { typed }: Asked,
   scoreOf: Score,
   found: Found,
-): void {
+): Uint8Array {
   // Before a place, "in" isn't Indiana.
   const words = typed.filter(
     (word, i) => !(beforePlace.has(word) && stateOf(word) !== undefined && isPlaceAt(image, typed, i + 1)),
   );
   const hows = literalMatches(image, index, words);
-  for (const [facility, how] of hows.entries())
-    if (how !== notAll)
-      found.enterScored(facility, how === begun ? ranks.allBegun : ranks.allWords, scoreOf(facility));
+  for (let facility = 0; facility < hows.length; facility++) {
+    const how = hows[facility];
+    if (how === notAll) continue;
+    found.enterScored(facility, how === begun ? ranks.allBegun : ranks.allWords, scoreOf(facility));
+  }
+  return hows;
 }
 
 function isPlaceAt(image: Image, words: readonly string[], at: number): boolean {
@@ -367,14 +378,6 @@ function isPlaceAt(image: Image, words: readonly string[], at: number): boolean 
   for (let end = start + 1; end <= Math.min(words.length, start + mostPlaceWords); end++)
     if (placesNamed(image, words.slice(start, end)).length > 0) return true;
   return false;
-}
-
-/** The facilities that match every needed term. */
-function facilitiesWith(index: SearchIndex, terms: readonly Term[]): Set<number> {
-  const needed = terms.filter(({ isNeeded }) => isNeeded);
-  if (needed.length === 0) return new Set();
-  const matched = matchedTerms(index, needed);
-  return new Set([...matched.keys()].filter((facility) => matched[facility] === needed.length));
 }
 
 type Score = ReturnType<typeof facilityScorer>;
@@ -386,11 +389,14 @@ function findByWords(
   terms: readonly Term[],
   scoreOf: Score,
   found: Found,
+  literal?: Uint8Array,
 ): void {
   enterUnofficialName(image, terms);
   for (const facility of facilitiesWith(index, terms)) {
-    const score = scoreOf(facility);
     const isCoded = terms.some(({ code }) => code === facility);
+    // It is found at a better rank already.
+    if (literal?.[facility] === whole && !isCoded) continue;
+    const score = scoreOf(facility);
     found.enterScored(facility, isCoded ? ranks.nameInPlace : rankOfLevel(score.worst), score);
   }
 }
@@ -452,7 +458,7 @@ function byInitials(
   for (const term of needed) {
     if (needed.length < 2 || !/^[a-z]{3,6}$/.test(term.word)) continue;
     const others = needed.filter((other) => other !== term);
-    const named = [...facilitiesWith(index, others)].filter(
+    const named = facilitiesWith(index, others).filter(
       (facility) =>
         initialsOf(splitWords(textAt(image.facilityName, facility))).includes(term.word) &&
         found.isWanted(facility),
@@ -482,7 +488,7 @@ function bySound(
     matchSound(index, heard, term.word);
     if (heard.matches.length === term.matches.length) continue;
     const read = needed.map((other) => (other === term ? heard : other));
-    const there = [...facilitiesWith(index, read)].filter(found.isWanted);
+    const there = facilitiesWith(index, read).filter(found.isWanted);
     const isPlace = (other: Term) => isThere(index, other, there[0]);
     const cities = new Set(there.map((facility) => cityOf(image, facility)));
     if (cities.size !== 1 || !read.some((other) => other !== heard && isPlace(other))) continue;
@@ -544,7 +550,7 @@ function besideAside(
   const terms = termsOf(image, index, words, (word) => saysSomething(word) && !isAside(word));
   enterUnofficialName(image, terms);
   const scoreOf = facilityScorer(index, terms);
-  const there = [...facilitiesWith(index, terms)].filter(found.isWanted);
+  const there = facilitiesWith(index, terms).filter(found.isWanted);
   if (there.length === 0) return;
   const scores = new Map(there.map((facility) => [facility, scoreOf(facility)]));
   const first = there.reduce((a, b) => ((scores.get(b)?.score ?? 0) > (scores.get(a)?.score ?? 0) ? b : a));
@@ -601,7 +607,7 @@ function besideUnknown(
         words.filter((word) => !ignored.includes(word)),
         named,
       );
-    const there = named.isEmpty ? [...facilitiesWith(index, left)].filter(found.isWanted) : [];
+    const there = named.isEmpty ? facilitiesWith(index, left).filter(found.isWanted) : [];
     const fields = left.map((term) => (there.length === 1 ? fieldsOf(index, term, there[0]) : 0));
     const isIn = (some: number) => fields.some((matched) => (matched & some) !== 0);
     if (named.isEmpty && (left.length < 2 || !isIn(1 << nameField) || !isIn(placeFields))) continue;
@@ -631,7 +637,7 @@ function byMoreTypos(
   const guess: Term = { ...term, matches: [] };
   matchTypos(index, guess, term.word, allowedTypos([...term.word].length) + 1);
   const read = needed.map((other) => (other === term ? guess : other));
-  const there = [...facilitiesWith(index, read)].filter(found.isWanted);
+  const there = facilitiesWith(index, read).filter(found.isWanted);
   if (there.length !== 1) return;
   if (needed.some((other) => other !== term && isThere(index, other, there[0])))
     found.enter(there[0], ranks.rest, 1);
@@ -651,7 +657,7 @@ function besideRegion(
       if (placesNamed(image, region)[0]?.kind !== "region") continue;
       const others = [...words.slice(0, start), ...words.slice(start + length)];
       const terms = termsOf(image, index, others, saysSomething);
-      const there = [...facilitiesWith(index, terms)].filter(found.isWanted);
+      const there = facilitiesWith(index, terms).filter(found.isWanted);
       if (there.length !== 1 || !isNamed(index, terms, there[0])) return;
       found.enter(there[0], ranks.significantWords, 1);
       found.ignored = region;

@@ -1,6 +1,5 @@
 import { groupOf, groupSize, stateIndex } from "../image/group-numbers.ts";
 import type { Image } from "../image/image.ts";
-import { stableOrder } from "../snapshot/sort.ts";
 import { sureScore } from "./sure.ts";
 import type { DocumentKind, SearchIndex } from "./text-index.ts";
 
@@ -54,17 +53,17 @@ export interface Ranked {
 
 /**
  * Orders documents by rank, then by score from the highest, then by name, then by code. Scores are compared with three
- * decimals. O(documents of the index).
+ * decimals.
  */
-export function inOrder({ byName }: SearchIndex, ranked: ReadonlyMap<number, Ranked>): Matches {
-  /** What each document lacks to come first, plus 1; 0 for other documents. */
-  const lacks = new Uint32Array(byName.length);
+export function inOrder({ byName, nameOrder }: SearchIndex, ranked: ReadonlyMap<number, Ranked>): Matches {
+  /** For each document, what it lacks to come first, and then its place by name. */
+  const keys = new Float64Array(ranked.size);
+  let size = 0;
   for (const [document, { rank, score }] of ranked)
-    lacks[document] = 1001 * rank + 1001 - Math.round(1000 * score);
-  const documents = stableOrder(
-    lacks,
-    byName.filter((document) => lacks[document] > 0),
-  );
+    keys[size++] = (1001 * rank + 1000 - Math.round(1000 * score)) * byName.length + nameOrder[document];
+  keys.sort();
+  const documents = new Uint32Array(ranked.size);
+  for (let i = 0; i < size; i++) documents[i] = byName[keys[i] % byName.length];
   return {
     ...nothing,
     total: documents.length,

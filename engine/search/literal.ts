@@ -1,66 +1,66 @@
 import type { Image } from "../image/image.ts";
-import { withPrefix } from "../sorted.ts";
-import { facilityWithCode, joinedPrefixLetters, matchPhrases, mostParts, prefixLetters } from "./matching.ts";
+import {
+  exact,
+  facilitiesWith,
+  facilityWithCode,
+  joinedPrefixLetters,
+  levelBits,
+  levelMask,
+  matchExactly,
+  matchPhrases,
+  matchPrefix,
+  mostParts,
+  prefixLetters,
+  type Term,
+} from "./matching.ts";
 import { meaningOf, oneWord } from "./text.ts";
-import { documentsOf, findWord, type SearchIndex } from "./text-index.ts";
+import { findWord, type SearchIndex } from "./text-index.ts";
 
 /** How a facility has the words of a query: not all of them, as beginnings of words, or as whole words. */
 export const [notAll, begun, whole] = [0, 1, 2];
 
 /**
  * Returns for each facility whether it literally has every word of a query: in its name, city or state, as its ZIP code or
- * as its CCN. Nothing else of a search may lose one that has. O(facilities · words).
+ * as its CCN. Nothing else of a search may lose one that has.
  *
  * @param words see `plainWords`
  */
 export function literalMatches(image: Image, index: SearchIndex, words: readonly string[]): Uint8Array {
-  const facilities = index.byName.length;
-  const hows = words.map((word) => howEachHas(image, index, word));
+  const terms = words.map((word) => literalTerm(image, index, word));
   // Words typed apart may be one word of a name.
   for (let start = 0; start < words.length; start++)
     for (let end = start + 2; end <= Math.min(words.length, start + mostParts); end++) {
       const span = words.slice(start, end);
-      const enter = (word: number, how: number) => {
-        for (const facility of documentsOf(index, word))
-          for (let i = start; i < end; i++) hows[i][facility] = Math.max(hows[i][facility], how);
-      };
-      for (const joined of new Set([span.join(""), oneWord(span)])) enterWord(index, joined, enter);
+      const spanned = terms.slice(start, end);
       const joined = span.join("");
-      if (joined.length >= joinedPrefixLetters) enterBeginning(index, joined, enter);
+      for (const each of new Set([joined, oneWord(span)])) matchWord(index, each, spanned);
+      if (joined.length >= joinedPrefixLetters) matchPrefix(index, Buffer.from(joined), spanned);
     }
-  const all = new Uint8Array(facilities).fill(words.length === 0 ? notAll : whole);
-  for (const how of hows)
-    for (let facility = 0; facility < facilities; facility++)
-      if (how[facility] < all[facility]) all[facility] = how[facility];
-  return all;
+  const hows = new Uint8Array(index.byName.length);
+  const found = facilitiesWith(index, terms);
+  for (const facility of found) hows[facility] = begun;
+  if (found.length > 0)
+    for (const facility of facilitiesWith(index, terms.map(asWhole))) hows[facility] = whole;
+  return hows;
 }
 
-function howEachHas(image: Image, index: SearchIndex, word: string): Uint8Array {
-  const how = new Uint8Array(index.byName.length);
-  const enter = (found: number, as: number) => {
-    for (const facility of documentsOf(index, found)) if (how[facility] < as) how[facility] = as;
-  };
-  enterWord(index, word, enter);
-  const meant = meaningOf(word);
-  if (meant !== word) enterWord(index, meant, enter);
+function literalTerm(image: Image, index: SearchIndex, word: string): Term {
+  const code = facilityWithCode(image, index, word);
+  const term: Term = { word, isNeeded: true, matches: [], phrases: new Map(), code };
+  matchExactly(index, word, exact, [term]);
   if (word.length >= prefixLetters)
-    for (const beginning of new Set([word, meant])) enterBeginning(index, beginning, enter);
-  const phrases = new Map<number, number>();
-  matchPhrases(index, word, [], { phrases });
-  for (const facility of phrases.keys()) how[facility] = whole;
-  const coded = facilityWithCode(image, index, word);
-  if (coded >= 0) how[coded] = whole;
-  return how;
+    for (const beginning of new Set([word, meaningOf(word)]))
+      matchPrefix(index, Buffer.from(beginning), [term]);
+  matchPhrases(index, word, [], term);
+  return term;
 }
 
-type Enter = (word: number, how: number) => void;
+const asWhole = (term: Term): Term => ({
+  ...term,
+  matches: term.matches.filter((match) => (match & levelMask) === exact),
+});
 
-function enterWord(index: SearchIndex, word: string, enter: Enter): void {
+function matchWord(index: SearchIndex, word: string, terms: readonly Term[]): void {
   const found = findWord(index, word);
-  if (found >= 0) enter(found, whole);
-}
-
-function enterBeginning(index: SearchIndex, beginning: string, enter: Enter): void {
-  const { start, end } = withPrefix(index.words, Buffer.from(beginning));
-  for (let found = start; found < end; found++) enter(found, begun);
+  if (found >= 0) for (const { matches } of terms) matches.push((found << levelBits) | exact);
 }

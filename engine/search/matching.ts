@@ -285,11 +285,12 @@ export function documentsWith(index: SearchIndex, { matches, phrases, code }: Te
 
 /** Returns for each term how well each word of the index matches it: a level, or `none`. */
 export function levelsOf({ letters }: SearchIndex, terms: readonly Term[]): Uint8Array[] {
-  return terms.map(({ matches }) => {
-    const levels = new Uint8Array(letters.length);
+  const all = new Uint8Array(terms.length * letters.length);
+  return terms.map(({ matches }, i) => {
+    const levels = all.subarray(i * letters.length, (i + 1) * letters.length);
     for (const match of matches) {
-      const word = match >>> levelBits;
-      levels[word] = Math.max(levels[word], match & levelMask);
+      const [word, level] = [match >>> levelBits, match & levelMask];
+      if (level > levels[word]) levels[word] = level;
     }
     return levels;
   });
@@ -297,17 +298,31 @@ export function levelsOf({ letters }: SearchIndex, terms: readonly Term[]): Uint
 
 /** Counts for each document how many of the terms it matches, up to the first term that it doesn't match. */
 export function matchedTerms(index: SearchIndex, terms: readonly Term[]): Uint16Array {
-  const matched = new Uint16Array(index.byName.length);
+  const { byName, postingStart, postings } = index;
+  const matched = new Uint16Array(byName.length);
   for (const [i, { matches, phrases, code }] of terms.entries()) {
     const enter = (document: number) => {
       if (matched[document] === i) matched[document] = i + 1;
     };
-    for (const match of matches)
-      for (const document of documentsOf(index, match >>> levelBits)) enter(document);
+    for (const match of matches) {
+      const word = match >>> levelBits;
+      for (let at = postingStart[word]; at < postingStart[word + 1]; at++) enter(postings[at]);
+    }
     for (const document of phrases.keys()) enter(document);
     if (code >= 0) enter(code);
   }
   return matched;
+}
+
+/** The facilities that match every needed term. */
+export function facilitiesWith(index: SearchIndex, terms: readonly Term[]): number[] {
+  const needed = terms.filter(({ isNeeded }) => isNeeded);
+  const facilities: number[] = [];
+  if (needed.length === 0 || needed.some((term) => documentsWith(index, term) === 0)) return facilities;
+  const matched = matchedTerms(index, needed);
+  for (let facility = 0; facility < matched.length; facility++)
+    if (matched[facility] === needed.length) facilities.push(facility);
+  return facilities;
 }
 
 /** Returns the fields of a document that a term matches, as a bit mask. */

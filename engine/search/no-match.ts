@@ -99,8 +99,11 @@ function wordWithout(
   const namesOf = (of: readonly Term[]) => {
     if (of.length === 0) return [];
     const matched = matchedTerms(index, of);
-    const found = index.byName.filter((document) => matched[document] === of.length && isPriced(document));
-    const names = Array.from(found.subarray(0, mostNear), (document) => nameOf(image, kind, document));
+    const names: string[] = [];
+    for (let i = 0; i < index.byName.length && names.length < mostNear; i++) {
+      const document = index.byName[i];
+      if (matched[document] === of.length && isPriced(document)) names.push(nameOf(image, kind, document));
+    }
     return [...new Set(names)];
   };
   const without = (left: Term) => needed.filter((term) => term !== left);

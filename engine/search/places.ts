@@ -14,7 +14,7 @@ import { withPrefix } from "../sorted.ts";
 import { cityField, stateField } from "./documents.ts";
 import { entriesOf, meaningsOf, phrasesOf } from "./lexicon.ts";
 import { indexWords, oneWord, splitWords } from "./text.ts";
-import { documentsOf, findWord, hasToken, indexOf, type SearchIndex } from "./text-index.ts";
+import { documentsOf, findWord, hasToken, indexOf, isInFields, type SearchIndex } from "./text-index.ts";
 
 /**
  * Says what place some words name. Searches for hospitals and for procedures, `near=`, `city=` and the errors all use
@@ -108,11 +108,20 @@ export function facilitiesOfNickname(index: SearchIndex, nickname: string, only?
 
 /** Returns the facilities in a city of a state. @param city as one word @param state its code in capitals */
 function facilitiesIn(index: SearchIndex, city: string, state: string): number[] {
-  const [here, there] = [findWord(index, city), findWord(index, state.toLowerCase())];
-  if (here < 0 || there < 0) return [];
-  return [...documentsOf(index, here)].filter(
-    (document) => hasToken(index, document, here, cityField) && hasToken(index, document, there, stateField),
-  );
+  const there = findWord(index, state.toLowerCase());
+  if (there < 0) return [];
+  return facilitiesOfCity(index, city).filter((facility) => hasToken(index, facility, there, stateField));
+}
+
+/** Returns the facilities in the cities of a name. @param city as one word */
+function facilitiesOfCity(index: SearchIndex, city: string): number[] {
+  const word = findWord(index, city);
+  // Thousands of facilities may have a word such as hospital, and no city.
+  if (!isInFields(index, word, 1 << cityField)) return [];
+  const facilities: number[] = [];
+  for (const facility of documentsOf(index, word))
+    if (hasToken(index, facility, word, cityField)) facilities.push(facility);
+  return facilities;
 }
 
 /**
@@ -127,9 +136,7 @@ export function facilitiesInCity(image: Image, words: readonly string[]): readon
 
 /** The facilities in a city by its name, with or without its state; or by its nickname and its state. */
 function facilitiesNamed(index: SearchIndex, words: readonly string[]): readonly number[] {
-  const word = findWord(index, oneWord(words));
-  const named = word < 0 ? [] : [...documentsOf(index, word)];
-  const found = named.filter((facility) => hasToken(index, facility, word, cityField));
+  const found = facilitiesOfCity(index, oneWord(words));
   if (found.length > 0) return found;
   // The state's name may have several words.
   for (let end = words.length - 1; end > 0; end--) {

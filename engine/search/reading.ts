@@ -32,14 +32,15 @@ export function read(image: Image, kind: DocumentKind, text: string): Asked {
 
 function readForFacilities(image: Image, text: string): Asked {
   const index = indexOf(image, "facility");
-  const { rest, ignored } = withoutStreet(image, joinedCcn(text));
+  const joined = joinedCcn(text);
+  const { rest, ignored } = withoutStreet(image, joined);
   const split = splitWords(rest);
   // A single word may be the beginning of a name, such as clinica of clinical.
   const isName = (word: string) => split.length === 1 || findWord(index, word) >= 0;
   const { words: english, isSpanish } = inEnglish("facility", split, isName);
   const { words, isHere } = withoutHere(isSpanish ? withoutSmallWords("facility", english) : english);
   const meant = words.filter((word, i) => !isLabel(word, words[i + 1]) && !isSelf(word, words[i - 1]));
-  const typed = plainWords(joinedCcn(text));
+  const typed = plainWords(joined);
   return {
     ...{ kind: "facility", text, isHere, ignored, place: null },
     typed: typed.filter((word, i) => !isLabel(word, typed[i + 1])),

@@ -29,6 +29,8 @@ export interface SearchIndex extends WordTable {
   readonly tokens: Uint32Array;
   /** The documents ordered by name, then by code. */
   readonly byName: Uint32Array;
+  /** The position of each document in `byName`. */
+  readonly nameOrder: Uint32Array;
   /** The size of each document's name: 1 for each distinct weak word, `wordSize` for each other word. */
   readonly nameSizes: Uint16Array;
   /** For each word, one bit per field in which any document has the word. */
@@ -80,6 +82,8 @@ function derived(
   const count = words.offsets.length - 1;
   const fields = new Uint8Array(count);
   const nameSizes = new Uint16Array(byName.length);
+  const nameOrder = new Uint32Array(byName.length);
+  for (const [i, document] of byName.entries()) nameOrder[document] = i;
   for (let document = 0; document < byName.length; document++)
     for (let at = tokenStart[document]; at < tokenStart[document + 1]; at++) {
       const field = tokens[at] & fieldMask;
@@ -87,7 +91,7 @@ function derived(
       nameSizes[document] += field === nameField ? wordSize : field === fillerField ? 1 : 0;
     }
   return {
-    ...{ kind, tokenStart, tokens, byName, nameSizes, fields },
+    ...{ kind, tokenStart, tokens, byName, nameOrder, nameSizes, fields },
     ...wordTable(words),
     ...postingsOf(tokenStart, tokens, count),
   };
@@ -156,9 +160,10 @@ export function countOf({ postingStart }: SearchIndex, word: number): number {
 /** Tells whether a document has a word in a field. */
 export function hasToken(index: SearchIndex, document: number, word: number, field: number): boolean {
   const { tokenStart, tokens } = index;
-  return tokens
-    .subarray(tokenStart[document], tokenStart[document + 1])
-    .includes((word << fieldBits) | field);
+  const token = (word << fieldBits) | field;
+  for (let at = tokenStart[document]; at < tokenStart[document + 1]; at++)
+    if (tokens[at] === token) return true;
+  return false;
 }
 
 /** Tells whether any document has a word in one of the fields. @param word −1 for none @param fields bit mask */

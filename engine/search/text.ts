@@ -19,6 +19,7 @@ const plainLetters: Readonly<Record<string, string>> = {
 
 /** Returns a text in small letters without accents. */
 export function foldedCase(text: string): string {
+  if (/^\p{ASCII}*$/u.test(text)) return text.toLowerCase();
   const folded = text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
   return folded.replace(/[øłđðħıßæœþ]/g, (letter) => plainLetters[letter]);
 }
@@ -27,8 +28,13 @@ const apostrophes = /['’‘`´]/g;
 
 /** Splits a text at everything that is no letter or digit. `&` is the word and; an apostrophe divides no word. */
 export function plainWords(text: string): string[] {
+  return wordsOf(foldedCase(text));
+}
+
+/** @param folded see `foldedCase` */
+function wordsOf(folded: string): string[] {
   return (
-    foldedCase(text)
+    folded
       .replace(apostrophes, "")
       .replaceAll("&", " and ")
       // Facilities have only the first five digits of a ZIP code.
@@ -42,7 +48,7 @@ export function plainWords(text: string): string[] {
  * the word before it.
  */
 export function splitWords(text: string): string[] {
-  const parts = plainWords(
+  const parts = wordsOf(
     foldedCase(text)
       .replaceAll("&", " and ")
       .replace(/\b([dit]) *and *([acd])\b/g, "$1and$2")
