@@ -22,7 +22,15 @@ import {
   termsOf,
 } from "./matching.ts";
 import { isSpeltSo, namesOf, unofficialNameIn } from "./names.ts";
-import { centerOf, citiesNamed, mostPlaceWords, type Place, placesNamed, stateOf } from "./places.ts";
+import {
+  centerOf,
+  citiesNamed,
+  facilitiesInCity,
+  mostPlaceWords,
+  type Place,
+  placesNamed,
+  stateOf,
+} from "./places.ts";
 import { isMedical, isOfProcedures } from "./procedure-terms.ts";
 import { type Absent, bodyParts, procedureMeaning } from "./procedure-words.ts";
 import { type Asked, saintsInEnglish } from "./reading.ts";
@@ -72,6 +80,8 @@ class Found {
   /** Facilities that match and aren't wanted: they are in another state, or have no prices. */
   readonly unwanted = new Set<number>();
   ignored: readonly string[] = [];
+  /** Whether the search names a city with a state that it isn't in. */
+  isElsewhere = false;
   place: Matches["place"] = null;
   readonly isWanted: Wanted;
 
@@ -123,6 +133,7 @@ export function findFacilities(
   findCodes(image, index, words, found);
   findNames(image, words, found);
   const isAll = !words.some(saysSomething);
+  found.isElsewhere = isInOtherState(image, words);
   findPlaces(image, asked, state, scoreOf, found);
   findLiterally(image, index, asked, scoreOf, found);
   findByWords(image, index, terms, scoreOf, found);
@@ -282,6 +293,18 @@ function placeAlone(image: Image, words: readonly string[]): PlaceAlone | undefi
   const significant = words.filter(saysSomething);
   if (significant.length < 2 || significant.length > mostPlaceWords) return undefined;
   return read(significant, words.slice(0, words.indexOf(significant[0])), ["hospital"]);
+}
+
+/** Whether words are a city of the directory and then a state that it isn't in. */
+function isInOtherState(image: Image, words: readonly string[]): boolean {
+  const others = words.filter((word) => !forHospitals.has(word) && !beforePlace.has(word));
+  for (let start = others.length - 1; start > 0; start--) {
+    const state = stateOf(others.slice(start).join(""));
+    if (state === undefined) continue;
+    const there = facilitiesInCity(image, others.slice(0, start));
+    if (there.length > 0 && there.every((facility) => textAt(image.state, facility) !== state)) return true;
+  }
+  return false;
 }
 
 const isAfterNear = (before: readonly string[]) => {
@@ -701,7 +724,7 @@ function scored(
   const named = best.filter(([facility]) => found.named.has(facility));
   const isOneMeant = isNamed || (top >= ranks.allWords && top <= ranks.guess);
   const [one] = isOneMeant ? (best.length === 1 ? best : named.length === 1 && !isNamed ? named : []) : [];
-  const isDoubted = ignored.length > 0 || (isAbsent && !isNamed);
+  const isDoubted = ignored.length > 0 || ((isAbsent || found.isElsewhere) && !isNamed);
   let isSure = !isDoubted;
   const scoreOf = (facility: number, i: number) => {
     const rank = rankOf(facility);

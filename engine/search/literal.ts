@@ -1,6 +1,13 @@
 import type { Image } from "../image/image.ts";
 import { withPrefix } from "../sorted.ts";
-import { facilityWithCode, joinedPrefixLetters, matchPhrases, mostParts, prefixLetters } from "./matching.ts";
+import {
+  facilityWithCode,
+  isNumber,
+  joinedPrefixLetters,
+  matchPhrases,
+  mayBegin,
+  mostParts,
+} from "./matching.ts";
 import { meaningOf, oneWord } from "./text.ts";
 import { documentsOf, findWord, type SearchIndex } from "./text-index.ts";
 
@@ -26,7 +33,7 @@ export function literalMatches(image: Image, index: SearchIndex, words: readonly
       };
       for (const joined of new Set([span.join(""), oneWord(span)])) enterWord(index, joined, enter);
       const joined = span.join("");
-      if (joined.length >= joinedPrefixLetters) enterBeginning(index, joined, enter);
+      if (joined.length >= joinedPrefixLetters && !isNumber(joined)) enterBeginning(index, joined, enter);
     }
   const all = new Uint8Array(facilities).fill(words.length === 0 ? notAll : whole);
   for (const how of hows)
@@ -43,8 +50,7 @@ function howEachHas(image: Image, index: SearchIndex, word: string): Uint8Array 
   enterWord(index, word, enter);
   const meant = meaningOf(word);
   if (meant !== word) enterWord(index, meant, enter);
-  if (word.length >= prefixLetters)
-    for (const beginning of new Set([word, meant])) enterBeginning(index, beginning, enter);
+  if (mayBegin(word)) for (const beginning of new Set([word, meant])) enterBeginning(index, beginning, enter);
   const phrases = new Map<number, number>();
   matchPhrases(index, word, [], { phrases });
   for (const facility of phrases.keys()) how[facility] = whole;
