@@ -108,6 +108,22 @@ directoryTest("a number matches only whole words, ZIP codes and CCNs", (image, h
   }
 });
 
+directoryTest(
+  "a procedure that the data can't have is named beside a hospital's whole name",
+  (image, hospitals) => {
+    const random = seededRandom(20_260_404);
+    for (let i = 0; i < 150; i++) {
+      const procedure = random.pick(["mri", "colonoscopy", "ct scan", "stitches", "x-ray", "mammogram"]);
+      const query = `${random.pick(hospitals).name} ${procedure}`;
+      const { absent, ignored, scores } = search(image, "facility", query, 0, 1);
+      assert.ok(absent.length > 0, query);
+      if (scores.length === 0) continue;
+      assert.ok(scores[0] < 0.5, query);
+      for (const word of splitWords(procedure)) assert.ok(ignored.includes(word), query);
+    }
+  },
+);
+
 directoryTest("each known abbreviation stands for a word in the hospital directory", (_, hospitals) => {
   const words = new Set(hospitals.flatMap(({ name }) => splitWords(name)));
   for (const { what, phrases } of [...entriesOf("form"), ...entriesOf("short")])
