@@ -22,8 +22,16 @@ import {
   termsOf,
 } from "./matching.ts";
 import { isSpeltSo, namesOf, unofficialNameIn } from "./names.ts";
-import { centerOf, citiesNamed, mostPlaceWords, type Place, placesNamed, stateOf } from "./places.ts";
-import { isMedical, isOfProcedures } from "./procedure-terms.ts";
+import {
+  centerOf,
+  citiesNamed,
+  facilitiesInCity,
+  mostPlaceWords,
+  type Place,
+  placesNamed,
+  stateOf,
+} from "./places.ts";
+import { isMedical, isOfProcedures, termsIn } from "./procedure-terms.ts";
 import { type Absent, bodyParts, procedureMeaning } from "./procedure-words.ts";
 import { type Asked, saintsInEnglish } from "./reading.ts";
 import { initialsOf, meaningOf, oneWord, splitWords } from "./text.ts";
@@ -72,6 +80,8 @@ class Found {
   /** Facilities that match and aren't wanted: they are in another state, or have no prices. */
   readonly unwanted = new Set<number>();
   ignored: readonly string[] = [];
+  /** Whether the search names a city with a state that it isn't in. */
+  isElsewhere = false;
   place: Matches["place"] = null;
   readonly isWanted: Wanted;
 
@@ -123,6 +133,7 @@ export function findFacilities(
   findCodes(image, index, words, found);
   findNames(image, words, found);
   const isAll = !words.some(saysSomething);
+  found.isElsewhere = isInOtherState(image, words);
   findPlaces(image, asked, state, scoreOf, found);
   const literal = findLiterally(image, index, asked, scoreOf, found);
   findByWords(image, index, terms, scoreOf, found, literal);
@@ -132,7 +143,25 @@ export function findFacilities(
   if (isAll && !asked.isHere && words.some(isHospital) && (words.every(isHospital) || found.isEmpty))
     for (const facility of index.byName) found.enter(facility, ranks.rest, 0);
   const absent = absentHospitals(image, words, state);
-  return { ...scored(index, asked, found, isAll, absent), terms };
+  const procedures = absentProcedures(image, index, words, found);
+  const matches = scored(index, asked, found, isAll, absent, procedures.length > 0);
+  return { ...matches, absent: [...matches.absent, ...procedures], terms };
+}
+
+/** The procedures that this data can't have, by words that the first match doesn't have in its name and place. */
+function absentProcedures(
+  image: Image,
+  index: SearchIndex,
+  words: readonly string[],
+  found: Found,
+): readonly Absent[] {
+  const [first] = inOrder(index, found.ranked).documents;
+  if (first === undefined) return termsIn(words).named;
+  const rank = found.ranked.get(first)?.rank ?? ranks.rest;
+  if (found.ignored.length === 0 && (rank <= ranks.significantWords || found.meant.has(first))) return [];
+  const texts = [image.facilityName, image.city];
+  const own = new Set(texts.flatMap((text) => splitWords(textAt(text, first))).map(meaningOf));
+  return termsIn(words.filter((word) => saysSomething(word) && !own.has(meaningOf(word)))).named;
 }
 
 const forHospitals = phrasesOf("any");
@@ -290,6 +319,18 @@ function placeAlone(image: Image, words: readonly string[]): PlaceAlone | undefi
   const significant = words.filter(saysSomething);
   if (significant.length < 2 || significant.length > mostPlaceWords) return undefined;
   return read(significant, words.slice(0, words.indexOf(significant[0])), ["hospital"]);
+}
+
+/** Whether words are a city of the directory and then a state that it isn't in. */
+function isInOtherState(image: Image, words: readonly string[]): boolean {
+  const others = words.filter((word) => !forHospitals.has(word) && !beforePlace.has(word));
+  for (let start = others.length - 1; start > 0; start--) {
+    const state = stateOf(others.slice(start).join(""));
+    if (state === undefined) continue;
+    const there = facilitiesInCity(image, others.slice(0, start));
+    if (there.length > 0 && there.every((facility) => textAt(image.state, facility) !== state)) return true;
+  }
+  return false;
 }
 
 const isAfterNear = (before: readonly string[]) => {
@@ -519,9 +560,14 @@ const departments = Array.from(phrasesOf("department"), (phrase) => phrase.split
 /** The words that may say nothing about which hospital is meant: departments, procedures, and words of sentences. */
 function asideIn(index: SearchIndex, words: readonly string[]): ReadonlySet<string> {
   const inNames = (1 << nameField) | (1 << cityField) | (1 << cityPartField);
+  const isInNames = (word: string) => isInFields(index, findWord(index, meaningOf(word)), inNames);
+  const { namedWords } = termsIn(words);
+  // What hospitals are named by, such as hospice, may be a part of the name that is looked for.
+  const absent = [...namedWords].every(isInNames) ? new Set<string>() : namedWords;
   const isProcedure = (word: string) =>
     bodyParts.has(procedureMeaning(word)) ||
-    (isOfProcedures(word) && !isInFields(index, findWord(index, meaningOf(word)), inNames));
+    absent.has(procedureMeaning(word)) ||
+    (isOfProcedures(word) && !isInNames(word));
   const isAt = (phrase: readonly string[], at: number) =>
     phrase.every((word, i) => meaningOf(words[at + i] ?? "") === meaningOf(word));
   return new Set([
@@ -695,6 +741,7 @@ function scored(
   found: Found,
   isAll: boolean,
   absent: readonly Absent[],
+  isProcedureAbsent: boolean,
 ): Omit<FacilityMatches, "terms"> {
   const matches = inOrder(index, found.ranked);
   const ignored = [...asked.ignored, ...found.ignored];
@@ -707,7 +754,7 @@ function scored(
   const named = best.filter(([facility]) => found.named.has(facility));
   const isOneMeant = isNamed || (top >= ranks.allWords && top <= ranks.guess);
   const [one] = isOneMeant ? (best.length === 1 ? best : named.length === 1 && !isNamed ? named : []) : [];
-  const isDoubted = ignored.length > 0 || (isAbsent && !isNamed);
+  const isDoubted = ignored.length > 0 || isProcedureAbsent || ((isAbsent || found.isElsewhere) && !isNamed);
   let isSure = !isDoubted;
   const scoreOf = (facility: number, i: number) => {
     const rank = rankOf(facility);

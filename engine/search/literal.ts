@@ -3,14 +3,15 @@ import {
   exact,
   facilitiesWith,
   facilityWithCode,
+  isNumber,
   joinedPrefixLetters,
   levelBits,
   levelMask,
   matchExactly,
   matchPhrases,
   matchPrefix,
+  mayBegin,
   mostParts,
-  prefixLetters,
   type Term,
 } from "./matching.ts";
 import { meaningOf, oneWord } from "./text.ts";
@@ -34,7 +35,8 @@ export function literalMatches(image: Image, index: SearchIndex, words: readonly
       const spanned = terms.slice(start, end);
       const joined = span.join("");
       for (const each of new Set([joined, oneWord(span)])) matchWord(index, each, spanned);
-      if (joined.length >= joinedPrefixLetters) matchPrefix(index, Buffer.from(joined), spanned);
+      if (joined.length >= joinedPrefixLetters && !isNumber(joined))
+        matchPrefix(index, Buffer.from(joined), spanned);
     }
   const hows = new Uint8Array(index.byName.length);
   const found = facilitiesWith(index, terms);
@@ -48,7 +50,7 @@ function literalTerm(image: Image, index: SearchIndex, word: string): Term {
   const code = facilityWithCode(image, index, word);
   const term: Term = { word, isNeeded: true, matches: [], phrases: new Map(), code };
   matchExactly(index, word, exact, [term]);
-  if (word.length >= prefixLetters)
+  if (mayBegin(word))
     for (const beginning of new Set([word, meaningOf(word)]))
       matchPrefix(index, Buffer.from(beginning), [term]);
   matchPhrases(index, word, [], term);

@@ -29,7 +29,13 @@ export const levelMask = (1 << levelBits) - 1;
 /** Maximum number of words that a word may be split into or joined from. */
 export const mostParts = 3;
 /** Minimum letters of the beginning of a word, and of several words joined. */
-export const [prefixLetters, joinedPrefixLetters] = [3, 6];
+const prefixLetters = 3;
+export const joinedPrefixLetters = 6;
+
+export const isNumber = (word: string) => /^[0-9]+$/.test(word);
+
+/** Whether a word may begin a longer one in a search for facilities. The beginning of a number is another number. */
+export const mayBegin = (word: string) => word.length >= prefixLetters && !isNumber(word);
 
 /** A word of a query with its matches. */
 export interface Term {
@@ -62,6 +68,9 @@ export function termsOf(
   const terms = [...new Set(words)].map((word): Term => {
     const term = { word, isNeeded: isNeeded(word), matches: [], phrases: new Map(), code: -1 };
     if (term.isNeeded) matchNeeded(image, index, term);
+    // The initial of a saint.
+    if (/^[a-z]$/.test(word) && meanings.facility(words[words.indexOf(word) - 1] ?? "") === "saint")
+      matchPrefix(index, Buffer.from(word), [term]);
     matchExactly(index, word, exact, [term]);
     return term;
   });
@@ -87,7 +96,8 @@ function matchJoined(index: SearchIndex, typed: readonly string[], terms: readon
   const meant = typed.map(meanings[kind]).join("");
   matchExactly(index, joined, exact, terms);
   if (meant !== joined) matchExactly(index, meant, exact, terms);
-  if (joined.length >= joinedPrefixLetters) matchPrefix(index, Buffer.from(joined), terms);
+  if (joined.length >= joinedPrefixLetters && !isNumber(joined))
+    matchPrefix(index, Buffer.from(joined), terms);
   if (kind === "procedure") return;
   matchNickname(index, oneWord(typed), terms);
   const state = otherStateNames.get(joined);
@@ -103,7 +113,7 @@ function matchNeeded(image: Image, index: SearchIndex, term: Term): void {
   const isMeant = typed >= 0 && (kind === "procedure" || isInFields(index, typed, 1 << cityField));
   if (!isMeant) matchTypos(index, term, word);
   else if (word.endsWith("s")) matchExactly(index, word.slice(0, -1), oneTypo, [term]);
-  if (kind === "facility" || !(absentWords.has(word) || /^[0-9]+$/.test(word)))
+  if (kind === "facility" ? mayBegin(word) : !(absentWords.has(word) || isNumber(word)))
     matchPrefix(index, Buffer.from(word), [term]);
   if (kind === "facility") {
     matchNickname(index, word, [term]);

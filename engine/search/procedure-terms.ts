@@ -76,6 +76,8 @@ interface TermsOfText {
   absent: ProcedureTerm | undefined;
   /** What this data can't have, once each. */
   named: readonly Absent[];
+  /** The words of these, as `procedureMeaning` returns them. */
+  namedWords: ReadonlySet<string>;
 }
 
 /**
@@ -117,13 +119,13 @@ export function termsIn(query: readonly string[]): TermsOfText {
     absents.some(
       ({ words }) => words.length > term.words.length && term.words.every((word) => words.includes(word)),
     );
-  const named = absents
-    .filter((term) => !isInOther(term))
-    .flatMap(({ absent }) => (absent === undefined ? [] : [absent]));
+  const all = absents.filter((term) => term.absent !== undefined && !isInOther(term));
+  const named = all.flatMap(({ absent }) => (absent === undefined ? [] : [absent]));
   return {
     held,
     absent: longestOf(absents.filter(({ isAlsoHeld }) => !isAlsoHeld)),
     named: named.filter(({ name }, i) => named.findIndex((other) => other.name === name) === i),
+    namedWords: new Set(all.flatMap(({ words }) => words)),
   };
 }
 

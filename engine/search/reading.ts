@@ -1,9 +1,11 @@
 import { findFacility } from "../answers/facilities.ts";
 import type { Image } from "../image/image.ts";
 import { isZip } from "../image/places.ts";
+import { stateNames } from "../snapshot/schema.ts";
 import { groupOfCode, isHcpcsCode, withoutDiagnoses } from "./codes.ts";
 import type { ShownPlace } from "./find.ts";
-import { entriesOf, phrasesOf } from "./lexicon.ts";
+import { doubtful, entriesOf, isSmallWord, phrasesOf } from "./lexicon.ts";
+import { facilitiesInCity, formsOfState, mostPlaceWords, namesakes } from "./places.ts";
 import { placeIn } from "./procedure-place.ts";
 import { saysNothing, withLevels } from "./procedure-words.ts";
 import { meaningOf, plainWords, splitWords } from "./text.ts";
@@ -44,7 +46,7 @@ function readForFacilities(image: Image, text: string): Asked {
   return {
     ...{ kind: "facility", text, isHere, ignored, place: null },
     typed: typed.filter((word, i) => !isLabel(word, typed[i + 1])),
-    words: saintsMeant(meant),
+    words: withState(image, saintsMeant(meant), capitalsIn(text)),
   };
 }
 
@@ -88,6 +90,36 @@ const selves = phrasesOf("self");
 /** In "near me", the "me" isn't Maine. */
 const isSelf = (word: string, before: string | undefined) =>
   word === "me" && before !== undefined && selves.has(before);
+
+const forHospitals = phrasesOf("any");
+const smallCodes = new Set(
+  Object.keys(stateNames)
+    .map((code) => code.toLowerCase())
+    .filter((code) => isSmallWord(code) || doubtful.has(code)),
+);
+
+/**
+ * Writes out a state's code that is a small word elsewhere: DE, ID, IN, OR, HI, ME and OK are states after a city, or in capitals,
+ * where nothing but a word for hospitals or a ZIP code follows.
+ */
+function withState(image: Image, words: readonly string[], capitals: ReadonlySet<string>): readonly string[] {
+  const at = words.findLastIndex((word) => !forHospitals.has(word) && !isZip(image, word));
+  const code = words[at] ?? "";
+  const before = words.slice(0, at);
+  const city = before.slice(0, before.findLastIndex((word) => !isSmallWord(word)) + 1);
+  if (!smallCodes.has(code) || city.length === 0) return words;
+  if (!capitals.has(code) && !isCityLast(image, city)) return words;
+  const [, name] = formsOfState(code.toUpperCase());
+  return [...before, name, ...words.slice(at + 1)];
+}
+
+function isCityLast(image: Image, words: readonly string[]): boolean {
+  for (let start = Math.max(0, words.length - mostPlaceWords); start < words.length; start++) {
+    const city = words.slice(start);
+    if (facilitiesInCity(image, city).length > 0 || namesakes(image, city).length > 0) return true;
+  }
+  return false;
+}
 
 const labels = phrasesOf("numbered");
 

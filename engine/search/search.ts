@@ -58,10 +58,7 @@ export function search(
   if (found.total === 0) {
     const { terms, unwanted } = found;
     const why = whyNothing(image, asked, terms, unwanted, pricedIn(image, kind, null));
-    // A procedure that this data can't have is named also in a search for hospitals.
-    const isProcedure = why.isUnknown && termsIn([why.word ?? ""]).named.length > 0;
-    const absent = isProcedure && found.absent.length === 0 ? termsIn(asked.words).named : found.absent;
-    return { ...nothing, place: asked.place, matched: [], absent, alternative, why };
+    return { ...nothing, place: asked.place, matched: [], absent: found.absent, alternative, why };
   }
   const end = offset + limit;
   const documents = found.documents.slice(offset, end);
