@@ -779,7 +779,7 @@ function scored(
   };
 }
 
-/** The same name in another spelling is the same name. */
+/** Whether a rank is the top one, or both are of a whole name, as it is spelt or in another spelling. */
 const isSameName = (rank: number, top: number) =>
   rank === top ||
   (rank <= ranks.wholeName && rank >= ranks.speltName && top <= ranks.wholeName && top >= ranks.speltName);
