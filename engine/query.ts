@@ -30,7 +30,7 @@ export {
   listFacilities,
 } from "./answers/facility-list.ts";
 export { encodePrices } from "./answers/prices.ts";
-export { listProcedures, procedureOrders } from "./answers/procedures.ts";
+export { listProcedures, nameProcedure, procedureOrders } from "./answers/procedures.ts";
 export { changeOf, matchGroups } from "./answers/trends.ts";
 export { DataError, fileReasonOf, jsonIn, reasonOf, shown, systemCode } from "./errors.ts";
 export { arrowBytes, arrowPieces } from "./exports/arrow-stream.ts";

@@ -118,11 +118,13 @@ function nearOf(image: Image, asked: string): Near {
   throw new ApiError("invalid_parameter", `near is ${echo(asked)}, ${reason}`, { param: "near" });
 }
 
+const groupOf = ({ code, name, title }: ProcedureAsked) => ({ code, name, title });
+
 /** The query with all defaults, and null for absent parameters. @param asked null on later pages */
 function understood(values: Values, procedure: ProcedureAsked | undefined, asked: string | null) {
   const { near, within, status, sort, order, limit } = values;
   return {
-    procedure: procedure === undefined ? null : { code: procedure.code, name: procedure.name, asked },
+    procedure: procedure === undefined ? null : { ...groupOf(procedure), asked },
     ...facilityFilters.echoOf(values),
     within: near === undefined ? null : (within ?? defaultMiles),
     status: procedure === undefined ? null : (status ?? "priced"),
@@ -198,7 +200,7 @@ export const facilities = endpoint({
     return {
       list: name,
       query: understood(known, asked, offset === 0 ? (values.procedure ?? null) : null),
-      ...(asked !== undefined && { procedure: { code: asked.code, name: asked.name } }),
+      ...(asked !== undefined && { procedure: groupOf(asked) }),
       ...(asked !== undefined && asked.absent.length > 0 && { absent: asked.absent }),
       summary: {
         ...(isPriced ? dollarsOf(page.summary()) : { facilities: length }),

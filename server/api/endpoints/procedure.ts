@@ -5,6 +5,7 @@ import {
   dollarsOf,
   findGroup,
   histogramOf,
+  nameProcedure,
   rowsOfScope,
   stateSummaries,
   summaryOf,
@@ -63,8 +64,7 @@ export const procedure = endpoint({
     const { rows, suppressed } = rowsOfScope(image, { procedure: place, state: values.state ?? null });
     return {
       procedure: {
-        code,
-        name: textAt(image.procedureName, place),
+        ...nameProcedure(image, place),
         includes: JSON.parse(textAt(image.includes, place)),
       },
       scope: { state: values.state ?? "national" },
