@@ -32,6 +32,7 @@ const titledFields = {
   ...procedureFields,
   title: titled("ProcedureTitle", textOrNull("The group in plain words; null if there are none")),
 };
+const words = textOrNull("What the group includes, in plain words");
 const titledGroup = component("TitledGroup", "The procedure group", titledFields);
 const facilityFields = {
   ccn: titled("Ccn", text("CCN, Medicare's number of the facility", "990005")),
@@ -118,7 +119,7 @@ export const proceduresResponse = v.object({
   data: rows("One row per procedure group, in the requested order", "ProcedureVariation", {
     ...titledFields,
     part: textOrNull("The part of the body"),
-    words: textOrNull("What the group includes, in plain words"),
+    words,
     facilities: count("Facilities with prices"),
     ...chargeFields,
   }),
@@ -132,6 +133,7 @@ const ratio = (description: string) =>
 export const procedureResponse = v.object({
   procedure: object("The procedure group", {
     ...titledFields,
+    words,
     includes: described(
       "The HCPCS and CPT codes of the group; null if the data version has none. CPT codes and their descriptions are the " +
         "American Medical Association's",

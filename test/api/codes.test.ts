@@ -8,6 +8,7 @@ import { hcpcs } from "../support/addendum.ts";
 import { checkAnswer, openapiDocument } from "../support/answers.ts";
 import { ask, imageOf, refusal, versionsOf } from "../support/endpoint-oracle.ts";
 import { changed, snapshotOf } from "../support/fixtures.ts";
+import { plainText } from "../support/oracle.ts";
 
 /** Tests the codes that a procedure group includes, and searches for groups by codes and descriptors. */
 
@@ -69,9 +70,10 @@ test("a procedure lists its HCPCS codes, or null if none are loaded", () => {
     v.parse(v.object({ procedure: v.unknown(), scope: v.unknown() }), ask(versions, target)).procedure;
   assert.deepEqual(of(served), {
     ...kneeGroup,
+    words: plainText("words", "5115"),
     includes: [{ code: "27447", description: "Brumal quillet whatnot" }],
   });
-  assert.deepEqual(of(bare), { ...kneeGroup, includes: null });
+  assert.deepEqual(of(bare), { ...kneeGroup, words: plainText("words", "5115"), includes: null });
   checkAnswer(openapiDocument, `/api/v1${target}`, 200, Buffer.from(JSON.stringify(ask(served, target))));
 });
 

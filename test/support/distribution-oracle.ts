@@ -8,6 +8,7 @@ import {
   median,
   naivePrices,
   percentile,
+  plainText,
   pricedRows,
   withTitle,
 } from "./oracle.ts";
@@ -75,7 +76,7 @@ function depthOf(snapshot: Snapshot, code: string, state: string | null) {
   const allowedAt = (percent: bigint) => hundredths(percentile(allowed, percent));
   const markupAt = (percent: number) => hundredths(quotientPercentile(markups, percent, 100n));
   return {
-    procedure: { ...withTitle(list.procedure), includes: null },
+    procedure: { ...withTitle(list.procedure), words: plainText("words", code), includes: null },
     scope: list.scope,
     summary: list.summary,
     rows: { priced: found.length, suppressed, incomplete: of.length - found.length - suppressed },

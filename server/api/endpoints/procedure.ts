@@ -6,6 +6,7 @@ import {
   findGroup,
   histogramOf,
   nameProcedure,
+  plainProcedure,
   rowsOfScope,
   stateSummaries,
   summaryOf,
@@ -65,6 +66,7 @@ export const procedure = endpoint({
     return {
       procedure: {
         ...nameProcedure(image, place),
+        words: plainProcedure(code)?.words ?? null,
         includes: JSON.parse(textAt(image.includes, place)),
       },
       scope: { state: values.state ?? "national" },

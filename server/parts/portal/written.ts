@@ -8,8 +8,7 @@ import { knownOf, type View, viewOf } from "./browser/explore-data.ts";
 import { type ExploreWords, type Note, placeShown, versionNote, wordsOf } from "./browser/explore-words.ts";
 import { addressText, hospitalText, hospitalViewOf } from "./browser/hospital-words.ts";
 import { type Nothing, seeTitle, type Way } from "./browser/nothing.ts";
-import { titleOf } from "./browser/procedures.ts";
-import { noHospital, orderText, paysTitle, shareOf, textOf } from "./browser/words.ts";
+import { noHospital, orderText, paysTitle, shareOf, textOf, titleOf } from "./browser/words.ts";
 import {
   caveatOf,
   controlsOf,
@@ -85,12 +84,12 @@ function writePrices(path: string, asked: URLSearchParams, ask: Ask) {
   const parameters = choice.words === null && view.search !== null ? meantIn(asked, view) : asked;
   const words = wordsOf(view);
   const source = knownOf(view)?.source ?? { caveat: view.datasets[0]?.caveat ?? "" };
-  const official = knownOf(view)?.procedure?.name;
+  const group = knownOf(view)?.procedure;
   const controls = path.startsWith("/embed")
     ? ""
     : controlsOf({
-        procedure: view.choice.words ?? titleOf({ code: view.code, name: official ?? view.code }),
-        detail: official === undefined ? view.code : `${view.code} · ${official}`,
+        procedure: view.choice.words ?? (group ? titleOf(group) : view.code),
+        detail: group ? `${view.code} · ${group.name}` : view.code,
         place: placeShown(choice, view.unknown),
         compared: comparedText(choice),
         year: choice.year ?? String(knownOf(view)?.source.data_year ?? ""),
@@ -208,7 +207,7 @@ function writeHospital(path: string, parameters: URLSearchParams, ask: Ask) {
     return { title: "Nothing was found", description: why, sentence, tables: [], isHospital: true };
   }
   const { facility, data, source } = view.answer;
-  const { own, share, further } = hospitalText(view.answer, procedure, view.nearDoing);
+  const { own, share, further } = hospitalText(view);
   const note = versionNote(view, source.data_version);
   const explore = (code: string) =>
     `/?${new URLSearchParams({ ...(year !== null && { year }), procedure: code, with: facility.ccn })}`;

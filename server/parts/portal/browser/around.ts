@@ -33,7 +33,7 @@ type ChargeSummary = Pick<
   "facilities" | `${"min" | "p25" | "median" | "p75" | "max"}_charge` | "median_allowed"
 >;
 export type Scope = Pick<ProcedureAnswer, "rows" | "histogram" | "source"> & {
-  procedure: { code: string; name: string };
+  procedure: NonNullable<FacilitiesAnswer["procedure"]>;
   summary: ChargeSummary;
   allowed: Pick<ProcedureAnswer["allowed"], "min" | "p25" | "median" | "p75" | "max">;
 };

@@ -80,11 +80,11 @@ export function versionNote(
 }
 
 function pricesOf(view: View): Omit<ExploreWords, "note"> {
-  const { choice, code } = view;
+  const { choice } = view;
   const known = knownOf(view);
-  const name = known?.procedure?.name;
+  const procedure = known?.procedure;
   const title =
-    name === undefined || view.unknown ? "" : pricesTitle({ code, name }, choice, known?.source.data_year);
+    procedure === undefined || view.unknown ? "" : pricesTitle(procedure, choice, known?.source.data_year);
   const scope = unlessFailed(view.scope);
   if (scope === null) return { title, found: null, nothing: nothingOf(view) };
   const { facilities, median_allowed } = scope.summary;
@@ -135,7 +135,7 @@ function nothingOf(view: View): Nothing {
   if (unknown !== null) return unknownText(unknown, choice.near === null, wayOn(choice, known !== null));
   return nothingText({
     ...{ choice, code, unpriced, nearest, datasets },
-    official: (unpriced ?? known)?.procedure?.name,
+    procedure: (unpriced ?? known)?.procedure,
     version: known?.source.data_version,
   });
 }
