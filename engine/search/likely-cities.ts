@@ -24,10 +24,11 @@ export function likelyCities(image: Image, words: readonly string[]): City[] {
     const close = citiesLike(image, oneWord(name), state);
     likely.push(...(close.length > 0 ? close : namesakes(image, name).map((city) => ({ city, typos: 0 }))));
   }
-  return likely
-    .sort((a, b) => a.typos - b.typos || b.city.zips - a.city.zips || (a.city.name < b.city.name ? -1 : 1))
-    .slice(0, mostLikely)
-    .map(({ city }) => city);
+  likely.sort(
+    (a, b) => a.typos - b.typos || b.city.zips - a.city.zips || (a.city.name < b.city.name ? -1 : 1),
+  );
+  // Words with a state may name a city twice: with the state's letters as typos, and without them.
+  return [...new Map(likely.map(({ city }) => [city.name, city])).values()].slice(0, mostLikely);
 }
 
 /** Most cities that are suggested for a name that none has. */

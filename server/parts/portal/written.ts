@@ -54,7 +54,7 @@ export function write(path: string, parameters: URLSearchParams, read: Read): Wr
               answer.status,
               answer.type,
               answer.message,
-              { param: answer.param, absent: answer.absent },
+              { param: answer.param, places: answer.places, absent: answer.absent },
             ],
           }
         : { answer };
@@ -68,11 +68,8 @@ function answerOf(target: string, read: Read): object | Failure {
     return read(path, query);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    const { status, type, message, param, absent } = error;
-    const failure = new Failure(Number.parseInt(status, 10), type, message, {
-      param,
-      absent: absent && [...absent],
-    });
+    const { status, type, message, param, places, absent } = error;
+    const failure = new Failure(Number.parseInt(status, 10), type, message, { param, places, absent });
     if (!isAbsence(failure)) throw error;
     return failure;
   }

@@ -298,7 +298,7 @@ const askPlaced: Ask = <Answers extends object[]>(...paths: { [I in keyof Answer
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       return new Failure(Number.parseInt(error.status, 10), error.type, error.message, {
-        param: error.param,
+        ...{ param: error.param, places: error.places },
       });
     }
   }) as { [I in keyof Answers]: Answers[I] | Failure };
@@ -357,6 +357,17 @@ test("a city that several states have is a question, also in an address, and an 
       /“\w+” isn.{1,5}t known here/,
     );
   }
+});
+
+test("a mistyped city leads to the likely ones, and names none as meant", () => {
+  const { sentence } = writtenAt("procedure=5115&near=Winnemuca", placedVersions);
+  assert.equal(textIn(sentence, "h1"), "The place “Winnemuca” isn't known here.");
+  assert.ok(
+    sentence.includes('href="/?procedure=5115&#38;near=Winnemucca%2C+NV">Winnemucca, NV</a>'),
+    sentence,
+  );
+  assert.ok(sentence.includes('disabled value="Winnemuca: not known"'), sentence);
+  assert.doesNotMatch(writtenAt("q=Winnemuca", placedVersions).sentence, /is a place/);
 });
 
 test("a place that isn't known is said in its field, and poses as a filter nowhere", () => {

@@ -141,9 +141,18 @@ function nothingOf(view: View): Nothing {
 }
 
 /** Says that a place isn't known, or asks which of several is meant. @param isState whether the address names a state */
-function unknownText({ text, namesakes }: UnknownPlace, isState: boolean, last: Way): Nothing {
-  const ways = [...namesakes.map((near) => ({ text: near, changes: { ...nowhere, near } })), last];
+function unknownText({ text, namesakes, likely }: UnknownPlace, isState: boolean, last: Way): Nothing {
+  const ways = [
+    ...[...namesakes, ...likely].map((near) => ({ text: near, changes: { ...nowhere, near } })),
+    last,
+  ];
   if (namesakes.length > 0) return { title: `“${text}” is in several states`, why: "Choose one:", ways };
+  if (likely.length > 0)
+    return {
+      title: `The place “${text}” isn't known here`,
+      why: `${likely.length === 1 ? "It may be" : "It may be one of these"}:`,
+      ways,
+    };
   const why = isState
     ? `There is no state “${text}”.`
     : /^\d/.test(text)
