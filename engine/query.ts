@@ -30,7 +30,7 @@ export {
   listFacilities,
 } from "./answers/facility-list.ts";
 export { encodePrices } from "./answers/prices.ts";
-export { listProcedures, procedureOrders } from "./answers/procedures.ts";
+export { listProcedures, nameProcedure, procedureOrders } from "./answers/procedures.ts";
 export { changeOf, matchGroups } from "./answers/trends.ts";
 export { DataError, fileReasonOf, jsonIn, reasonOf, shown, systemCode } from "./errors.ts";
 export { arrowBytes, arrowPieces } from "./exports/arrow-stream.ts";
@@ -49,6 +49,7 @@ export {
   summaryOf,
 } from "./image/statistics-fields.ts";
 export { groupOfCode, hcpcsCodeIn, procedureIncluding } from "./search/codes.ts";
+export { likelyCities } from "./search/likely-cities.ts";
 export type { NoMatch } from "./search/no-match.ts";
 export { type City, citiesNamed, citiesOf, stateAt } from "./search/places.ts";
 export { type Absent, type PlainProcedure, plainProcedure } from "./search/procedure-words.ts";

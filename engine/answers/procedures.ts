@@ -1,10 +1,22 @@
 import { groupOf } from "../image/group-numbers.ts";
 import { type Image, textAt } from "../image/image.ts";
 import { type Summary, summaryOf } from "../image/statistics-fields.ts";
+import { plainProcedure } from "../search/procedure-words.ts";
+
+/** Returns a procedure's code, its name in the data, and its name in plain words, or null if there is none. */
+export function nameProcedure(image: Image, procedure: number) {
+  const code = image.codes[procedure];
+  return {
+    code,
+    name: textAt(image.procedureName, procedure),
+    title: plainProcedure(code)?.title ?? null,
+  };
+}
 
 /** Amounts are in cents; `spread` is max/min × 100. */
 interface ProcedureSummary extends Summary {
-  code: string;
+  /** Position of the procedure. */
+  procedure: number;
   name: string;
 }
 
@@ -34,11 +46,7 @@ export function listProcedures(
   for (let procedure = 0; procedure < image.procedures; procedure++) {
     const summary = summaryOf(image, groupOf(image, procedure, state));
     if (summary.facilities < minFacilities) continue;
-    list.push({
-      code: textAt(image.code, procedure),
-      name: textAt(image.procedureName, procedure),
-      ...summary,
-    });
+    list.push({ procedure, name: textAt(image.procedureName, procedure), ...summary });
   }
   // The list is in order of code, and the sort is stable.
   return list.sort(orders[order]);

@@ -154,6 +154,8 @@ interface ErrorDetails {
   ceiling?: ReachedCeiling;
   /** The procedure groups that the words of `procedure` may mean. */
   candidates?: readonly Candidate[];
+  /** The cities that `near` may mean. */
+  places?: readonly { near: string }[];
   /** What the search asks for and this data can't have. */
   absent?: readonly Absent[];
   /** Value of the error's header if the table has no value: the seconds to wait, or the file's size. */
@@ -166,13 +168,14 @@ export class ApiError extends Error {
   readonly param: string | undefined;
   readonly ceiling: ReachedCeiling | undefined;
   readonly candidates: readonly Candidate[] | undefined;
+  readonly places: readonly { near: string }[] | undefined;
   readonly absent: readonly Absent[] | undefined;
   readonly #header: number | string | undefined;
 
   constructor(
     type: ErrorType,
     message: string,
-    { param, ceiling, candidates, absent, header }: ErrorDetails = {},
+    { param, ceiling, candidates, places, absent, header }: ErrorDetails = {},
   ) {
     super(message);
     this.name = "ApiError";
@@ -180,6 +183,7 @@ export class ApiError extends Error {
     this.param = param;
     this.ceiling = ceiling;
     this.candidates = candidates;
+    this.places = places;
     this.absent = absent;
     this.#header = header;
   }
@@ -199,9 +203,9 @@ export class ApiError extends Error {
   }
 
   get body() {
-    const { type, message, param, ceiling, candidates, absent } = this;
+    const { type, message, param, ceiling, candidates, places, absent } = this;
     // JSON leaves out undefined fields.
-    return { error: { type, message, param, ceiling, candidates, absent } };
+    return { error: { type, message, param, ceiling, candidates, places, absent } };
   }
 }
 

@@ -153,6 +153,15 @@ const errorSchema = errorOf(["type", "message"], {
     description: "The procedure groups that the words of `procedure` may mean.",
     items: reference("schemas", "Candidate"),
   },
+  places: {
+    type: "array",
+    description: "The cities that `near` may mean, those with most hospitals around or the likeliest first.",
+    items: {
+      type: "object",
+      required: ["near"],
+      properties: { near: { type: "string", description: "A city with its state." } },
+    },
+  },
   absent: {
     type: "array",
     description: "What the words of a search ask for and this data can't have.",

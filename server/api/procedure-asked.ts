@@ -2,9 +2,9 @@ import {
   type Absent,
   type Image,
   isFirstMeant,
+  nameProcedure,
   procedureCodePattern,
   search,
-  textAt,
 } from "../../engine/query.ts";
 import type { Versions } from "./endpoint.ts";
 import { ApiError, echo, echoBare } from "./errors.ts";
@@ -18,6 +18,8 @@ export interface ProcedureAsked {
   procedure: number;
   code: string;
   name: string;
+  /** Its name in plain words; null if there is none. */
+  title: string | null;
   /** Whether it was found by words or by a HCPCS code. */
   isSearched: boolean;
   /** What the words also ask for and this data can't have. */
@@ -32,12 +34,9 @@ export const maxCandidates = 5;
  * @throws ApiError `invalid_parameter` where several groups fit, or the words have a place; `not_found` where none fits
  */
 export function procedureAsked(versions: Versions, image: Image, asked: string): ProcedureAsked {
-  const named = (procedure: number) => ({
-    code: image.codes[procedure],
-    name: textAt(image.procedureName, procedure),
-  });
   const written = groupWritten(image, asked);
-  if (written !== undefined) return { procedure: written, ...named(written), isSearched: false, absent: [] };
+  if (written !== undefined)
+    return { procedure: written, ...nameProcedure(image, written), isSearched: false, absent: [] };
   if (procedureCodePattern.test(asked)) throw noProcedure(versions, image, asked);
   const matches = search(image, "procedure", asked, 0, maxCandidates);
   if (matches.total === 0) throw noMatches(image, "procedure", asked, undefined, matches);
@@ -51,7 +50,10 @@ export function procedureAsked(versions: Versions, image: Image, asked: string):
     );
   }
   if (!isFirstMeant(matches.scores)) {
-    const candidates = Array.from(matches.documents, named);
+    const candidates = Array.from(matches.documents, (found) => {
+      const { code, name } = nameProcedure(image, found);
+      return { code, name };
+    });
     const list = candidates.map(({ code, name }) => `${code} (${name})`).join(", ");
     throw new ApiError(
       "invalid_parameter",
@@ -60,5 +62,5 @@ export function procedureAsked(versions: Versions, image: Image, asked: string):
     );
   }
   const [procedure] = matches.documents;
-  return { procedure, ...named(procedure), isSearched: true, absent };
+  return { procedure, ...nameProcedure(image, procedure), isSearched: true, absent };
 }

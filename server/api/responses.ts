@@ -27,6 +27,13 @@ const procedureFields = {
   ),
 };
 const procedureGroup = component("ProcedureGroup", "The procedure group", procedureFields);
+/** The fields of a procedure group everywhere but in prices. */
+const titledFields = {
+  ...procedureFields,
+  title: titled("ProcedureTitle", textOrNull("The group in plain words; null if there are none")),
+};
+const words = textOrNull("What the group includes, in plain words");
+const titledGroup = component("TitledGroup", "The procedure group", titledFields);
 const facilityFields = {
   ccn: titled("Ccn", text("CCN, Medicare's number of the facility", "990005")),
   facility: titled(
@@ -110,7 +117,9 @@ export const proceduresResponse = v.object({
   scope,
   summary: object("Of the list", { procedures: count("Number of procedure groups on all pages") }),
   data: rows("One row per procedure group, in the requested order", "ProcedureVariation", {
-    ...procedureFields,
+    ...titledFields,
+    part: textOrNull("The part of the body"),
+    words,
     facilities: count("Facilities with prices"),
     ...chargeFields,
   }),
@@ -123,7 +132,8 @@ const ratio = (description: string) =>
 
 export const procedureResponse = v.object({
   procedure: object("The procedure group", {
-    ...procedureFields,
+    ...titledFields,
+    words,
     includes: described(
       "The HCPCS and CPT codes of the group; null if the data version has none. CPT codes and their descriptions are the " +
         "American Medical Association's",
@@ -224,7 +234,7 @@ export const facilityResponse = v.object({
     "One row per priced procedure group, by code; none if the facility has no prices",
     "ProcedurePrice",
     {
-      ...procedureFields,
+      ...titledFields,
       ...priceFields,
       markup,
       ...measures,
@@ -275,9 +285,7 @@ export const facilitiesResponse = v.object({
     {
       procedure: described(
         "The procedure group, and what was asked for",
-        v.nullable(
-          v.object({ ...procedureFields, asked: textOrNull("As it was asked; null on later pages") }),
-        ),
+        v.nullable(v.object({ ...titledFields, asked: textOrNull("As it was asked; null on later pages") })),
       ),
       ...facilityFilters.echoes,
       sort: described("What the list is sorted by", v.string()),
@@ -285,7 +293,7 @@ export const facilitiesResponse = v.object({
       limit: count("Rows on a page"),
     },
   ),
-  procedure: v.optional(procedureGroup),
+  procedure: v.optional(titledGroup),
   absent: v.optional(absent),
   summary: object(
     "Of all facilities that match. With `procedure` also the statistics of charges; null if none is priced",
@@ -332,7 +340,6 @@ const score = titled(
     v.number(),
   ),
 );
-const title = titled("ProcedureTitle", textOrNull("The group in plain words"));
 export const searchResponse = v.object({
   list: list("search"),
   query: object("What was asked for", {
@@ -372,8 +379,7 @@ export const searchResponse = v.object({
         v.pipe(
           v.object({
             type: described("What it is", v.literal("procedure")),
-            ...procedureFields,
-            title,
+            ...titledFields,
             score,
             matched: v.optional(
               described("The codes and words that found it, if not those of its name", v.array(v.string())),
@@ -399,7 +405,7 @@ const sourceOfYears = component("SourceOfYears", "Where the numbers come from", 
 const percentChange = (what: string) => described(`${what}, in percent`, v.number());
 
 export const trendsResponse = v.object({
-  procedure: procedureGroup,
+  procedure: titledGroup,
   scope,
   data: rows(
     "One row per data year that has prices, the oldest first; with `versions` a row per version",
@@ -446,7 +452,7 @@ const changeIfPriced = (what: string) => v.nullable(percentChange(what));
 
 export const facilityTrendsResponse = v.object({
   facility: facilityAtLength,
-  procedure: procedureGroup,
+  procedure: titledGroup,
   data: rows(
     "One row per data year in which the facility has the procedure group, the oldest first",
     "YearOfFacility",

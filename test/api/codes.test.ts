@@ -8,6 +8,7 @@ import { hcpcs } from "../support/addendum.ts";
 import { checkAnswer, openapiDocument } from "../support/answers.ts";
 import { ask, imageOf, refusal, versionsOf } from "../support/endpoint-oracle.ts";
 import { changed, snapshotOf } from "../support/fixtures.ts";
+import { plainText } from "../support/oracle.ts";
 
 /** Tests the codes that a procedure group includes, and searches for groups by codes and descriptors. */
 
@@ -44,6 +45,12 @@ const anySearch = "a search finds them by words, such as /api/v1/search?type=pro
 const messageOf = (versions: typeof served, q: string) =>
   refusal(versions, `/search?type=procedure&q=${encodeURIComponent(q)}`).message;
 
+const kneeGroup = {
+  code: "5115",
+  name: "Level 5115 Zylinder",
+  title: "a knee, hip or shoulder replacement",
+};
+
 test("codes of the vocabulary are search terms without an addendum, and an addendum goes before them", () => {
   const codesOf = (versions: typeof served, q: string) =>
     v
@@ -61,12 +68,12 @@ test("a procedure lists its HCPCS codes, or null if none are loaded", () => {
   const target = "/healthcare/procedures/5115";
   const of = (versions: typeof served) =>
     v.parse(v.object({ procedure: v.unknown(), scope: v.unknown() }), ask(versions, target)).procedure;
-  const named = { code: "5115", name: "Level 5115 Zylinder" };
   assert.deepEqual(of(served), {
-    ...named,
+    ...kneeGroup,
+    words: plainText("words", "5115"),
     includes: [{ code: "27447", description: "Brumal quillet whatnot" }],
   });
-  assert.deepEqual(of(bare), { ...named, includes: null });
+  assert.deepEqual(of(bare), { ...kneeGroup, words: plainText("words", "5115"), includes: null });
   checkAnswer(openapiDocument, `/api/v1${target}`, 200, Buffer.from(JSON.stringify(ask(served, target))));
 });
 
@@ -215,7 +222,7 @@ test("a list of facilities takes words and HCPCS codes that mean one group, and 
     [served, "5115.0"],
     [served, "5115"],
   ] as const)
-    assert.deepEqual(queried(versions, asked), { code: "5115", name: "Level 5115 Zylinder", asked }, asked);
+    assert.deepEqual(queried(versions, asked), { ...kneeGroup, asked }, asked);
   const byCode = v.parse(facilitiesResponse, ask(served, "/healthcare/facilities?procedure=5115"));
   const byWords = v.parse(facilitiesResponse, ask(served, "/healthcare/facilities?procedure=Knee+Zylinder"));
   assert.deepEqual([byWords.summary, byWords.data], [byCode.summary, byCode.data]);

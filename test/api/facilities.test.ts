@@ -130,8 +130,18 @@ describe("lists of facilities", () => {
     assert.deepEqual([several.type, several.param], ["invalid_parameter", "near"]);
     assert.equal(
       several.message,
-      'near is "st ives", a city in several states: AK, IL, NY; add one, as in Saint Ives, AK',
+      'near is "st ives", a city in several states: AK, NY, IL; add one, as in Saint Ives, AK',
     );
+    const places = several.places ?? [];
+    // The first two have a hospital within 50 miles, and the third has none.
+    assert.deepEqual(
+      places.map(({ near }) => near),
+      ["Saint Ives, AK", "Saint Ives, NY", "Saint Ives, IL"],
+    );
+    const unknown = (city: string) => (told(city).places ?? []).map(({ near }) => near);
+    assert.deepEqual(unknown("Prot Iowa"), ["Port Iowa, IL"]);
+    assert.deepEqual(unknown("Port Iowa, AK"), ["Port Iowa, IL"]);
+    assert.equal(told("--").places, undefined);
     for (const city of ["Saint Ives, TX", "Nowhere", "Iowa", "--"])
       assert.match(told(city).message, /expected a ZIP code, or a city with its state, whose coordinates/);
     assert.match(

@@ -10,7 +10,6 @@ import {
   stateCodes,
   versionName,
 } from "../../engine/index.ts";
-import { plainProcedure } from "../../engine/search/procedure-words.ts";
 import { decodeCursor, pagesPath, pathOfPage } from "../../server/api/cursor.ts";
 import {
   ask,
@@ -21,7 +20,7 @@ import {
   versionsOf,
 } from "../support/endpoint-oracle.ts";
 import { asVersion, randomSnapshot, type ShortRow, snapshotAs, snapshotOf } from "../support/fixtures.ts";
-import { naivePrices, type PricesBody } from "../support/oracle.ts";
+import { naivePrices, type PricesBody, withTitle } from "../support/oracle.ts";
 import { rounds } from "../support/rounds.ts";
 
 /** Tests reading lists page by page, while data versions change, and with cursors that the service didn't make. */
@@ -110,9 +109,7 @@ function searchLists(image: Image, { table }: Snapshot): List[] {
     })),
     procedure: procedures.code.map((code, i) => ({
       type: "procedure",
-      code,
-      name: procedures.name[i],
-      title: plainProcedure(code)?.title ?? null,
+      ...withTitle({ code, name: procedures.name[i] }),
     })),
   };
   const kinds: DocumentKind[] = ["facility", "procedure"];

@@ -14,7 +14,7 @@ import {
   stateNames,
 } from "../../engine/index.ts";
 import { entriesOf } from "../../engine/search/lexicon.ts";
-import { absentTerms, plainWordsOf } from "../../engine/search/procedure-words.ts";
+import { absentTerms, plainProcedure, plainWordsOf } from "../../engine/search/procedure-words.ts";
 import { meaningOf, procedureWords, splitWords } from "../../engine/search/text.ts";
 import { hcpcs } from "../support/addendum.ts";
 import { dataPath } from "../support/data.ts";
@@ -821,4 +821,14 @@ describe("searches near a place", () => {
     assert.deepEqual(ccns("hospitals near springfield").toSorted(), ["000003", "000004"]);
     assert.deepEqual(ccns("grace near 99999"), []);
   });
+});
+
+test("each procedure group of CMS has a title that fits into a sentence, further words and a part of the body", () => {
+  const codes = procedureFigures.map(({ code }) => code);
+  const all = codes.map((code) => plainProcedure(code) ?? assert.fail(`${code} has no title`));
+  assert.equal(new Set(all.map(({ title }) => title)).size, codes.length);
+  for (const { title, part, words } of all) {
+    assert.ok(title.length <= 60 && words.length > 10 && part !== "", title);
+    assert.match(title, /^([a-z]|ERCP)/);
+  }
 });

@@ -1,7 +1,17 @@
 import assert from "node:assert/strict";
 import { blank, type Snapshot, stateCodes, versionName } from "../../engine/index.ts";
 import { ask, assertRefused, imageOf, versionsOf } from "./endpoint-oracle.ts";
-import { bigints, halfUp, hundredths, median, naivePrices, percentile, pricedRows } from "./oracle.ts";
+import {
+  bigints,
+  halfUp,
+  hundredths,
+  median,
+  naivePrices,
+  percentile,
+  plainText,
+  pricedRows,
+  withTitle,
+} from "./oracle.ts";
 
 type Quotient = [dividend: bigint, divisor: bigint];
 const ascending = ([a, b]: Quotient, [c, d]: Quotient) => (a * d < c * b ? -1 : a * d > c * b ? 1 : 0);
@@ -66,7 +76,7 @@ function depthOf(snapshot: Snapshot, code: string, state: string | null) {
   const allowedAt = (percent: bigint) => hundredths(percentile(allowed, percent));
   const markupAt = (percent: number) => hundredths(quotientPercentile(markups, percent, 100n));
   return {
-    procedure: { ...list.procedure, includes: null },
+    procedure: { ...withTitle(list.procedure), words: plainText("words", code), includes: null },
     scope: list.scope,
     summary: list.summary,
     rows: { priced: found.length, suppressed, incomplete: of.length - found.length - suppressed },
@@ -176,7 +186,7 @@ export function compareTrends(years: Snapshot[]): number {
         };
       });
       const expected = {
-        procedure: listed[listed.length - 1].list.procedure,
+        procedure: withTitle(listed[listed.length - 1].list.procedure),
         scope: { state: state ?? "national" },
         data,
         source: {

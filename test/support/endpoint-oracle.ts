@@ -17,7 +17,18 @@ import { decodeTarget, resolve } from "../../server/api/routes.ts";
 import { findVersion } from "../../server/api/years.ts";
 import type { SnapshotFile } from "../../server/shared/messages.ts";
 import { imageOf } from "./fixtures.ts";
-import { halfUp, hundredths, isPriced, median, naivePrices, type PricesBody, pricedRows } from "./oracle.ts";
+import {
+  bodyPart,
+  halfUp,
+  hundredths,
+  isPriced,
+  median,
+  naivePrices,
+  type PricesBody,
+  plainText,
+  pricedRows,
+  withTitle,
+} from "./oracle.ts";
 
 const loadedAt = "2026-07-01T12:34:56.000Z";
 
@@ -103,8 +114,7 @@ function compareFacilities(versions: Versions, snapshot: Snapshot): number {
       .map((row) => {
         const code = procedures.code[rows.procedure[row]];
         return {
-          code,
-          name: procedures.name[rows.procedure[row]],
+          ...withTitle({ code, name: procedures.name[rows.procedure[row]] }),
           submitted_charge: rows.charge[row] / 100,
           medicare_allowed: rows.allowed[row] / 100,
           markup: hundredths(halfUp(100n * BigInt(rows.charge[row]), BigInt(rows.allowed[row]))),
@@ -151,7 +161,8 @@ export const procedureRows = (lists: PricesBody[], sort: string, minFacilities: 
     .filter(({ summary }) => summary.facilities >= minFacilities)
     .sort((a, b) => procedureSorts[sort](a, b) || inText(a.procedure.code, b.procedure.code))
     .map(({ procedure, summary: { facilities, median_charge, min_charge, max_charge, spread } }) => {
-      return { ...procedure, facilities, median_charge, min_charge, max_charge, spread };
+      const plain = { part: bodyPart(procedure.code), words: plainText("words", procedure.code) };
+      return { ...withTitle(procedure), ...plain, facilities, median_charge, min_charge, max_charge, spread };
     });
 
 function compareProcedures(versions: Versions, snapshot: Snapshot): number {

@@ -21,7 +21,7 @@ import {
   standingIn,
   versionsOf,
 } from "./endpoint-oracle.ts";
-import { halfUp, hundredths, isPriced, pricedRows, summaryOf } from "./oracle.ts";
+import { halfUp, hundredths, isPriced, pricedRows, summaryOf, withTitle } from "./oracle.ts";
 import type { Random } from "./random.ts";
 
 type Asked = Partial<Record<string, string>>;
@@ -135,13 +135,14 @@ function naiveFacilities(snapshot: Snapshot, places: Places, asked: Asked) {
     const difference = one < other ? -1 : one > other ? 1 : 0;
     return sign * difference || inText(a.ccn, b.ccn);
   });
+  const group =
+    procedure === undefined
+      ? undefined
+      : withTitle({ code: procedure, name: procedures.name[procedures.code.indexOf(procedure)] });
   return {
     list: "facilities",
     query: {
-      procedure:
-        procedure === undefined
-          ? null
-          : { code: procedure, name: procedures.name[procedures.code.indexOf(procedure)], asked: procedure },
+      procedure: group === undefined ? null : { ...group, asked: procedure },
       state: states,
       city: city ?? null,
       ccn: ccns,
@@ -154,9 +155,7 @@ function naiveFacilities(snapshot: Snapshot, places: Places, asked: Asked) {
       order,
       limit: Number(limit),
     },
-    ...(procedure !== undefined && {
-      procedure: { code: procedure, name: procedures.name[procedures.code.indexOf(procedure)] },
-    }),
+    ...(group !== undefined && { procedure: group }),
     summary: {
       ...(procedure === undefined
         ? { facilities: data.length }

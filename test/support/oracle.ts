@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import type * as v from "valibot";
 import { blank, type Snapshot, type TableParts, versionName } from "../../engine/index.ts";
 import type { pricesResponse } from "../../server/api/responses.ts";
@@ -136,6 +137,22 @@ export function naivePrices(
     },
   };
 }
+
+const plainWords = readFileSync(new URL("../../engine/search/data/procedures.txt", import.meta.url), "utf8");
+
+/** The text of a procedure group's line in the lexicon; null if it has none. */
+export const plainText = (kind: "title" | "words", code: string) =>
+  new RegExp(`^${kind} ${code}: (.*)$`, "m").exec(plainWords)?.[1] ?? null;
+
+/** The part of the body in whose line of the lexicon the procedure group is; null if it is in none. */
+export const bodyPart = (code: string) =>
+  new RegExp(`^part-of-body (.*?): .*\\b${code}\\b`, "m").exec(plainWords)?.[1] ?? null;
+
+/** A procedure group as all answers but prices have it. */
+export const withTitle = (group: { code: string; name: string }) => ({
+  ...group,
+  title: plainText("title", group.code),
+});
 
 export function groupKey(code: string, state: string | null): string {
   return `${code} ${state ?? "national"}`;

@@ -10,7 +10,6 @@ import type {
   TrendsAnswer,
 } from "../../server/parts/portal/browser/answers.ts";
 import { dollarScale, letterWidth, placedTicks } from "../../server/parts/portal/browser/picture.ts";
-import { plainOf } from "../../server/parts/portal/browser/procedures.ts";
 import { states } from "../../server/parts/portal/browser/states.ts";
 import { isPriced, paysTitle, shareOf } from "../../server/parts/portal/browser/words.ts";
 import { money } from "../../server/shared/browser/format.ts";
@@ -136,7 +135,7 @@ test("the first view shows the API's numbers without an API request, and with fe
   const { min_charge, max_charge, median_charge, median_allowed, facilities } = answer.summary;
   await heading(
     page,
-    `${facilities} hospitals charge from ${dollars(min_charge)} to ${dollars(max_charge)} for ${plainOf("5072")?.name}. Half charge ${dollars(median_charge)} or more; Medicare typically allows ${dollars(median_allowed)}.`,
+    `${facilities} hospitals charge from ${dollars(min_charge)} to ${dollars(max_charge)} for ${answer.procedure.title}. Half charge ${dollars(median_charge)} or more; Medicare typically allows ${dollars(median_allowed)}.`,
   );
   // The server writes the heading. The page's modules send the requests and draw the rows.
   await page.locator(".facilities tbody tr").nth(9).waitFor();

@@ -1,6 +1,5 @@
 import * as v from "valibot";
 import {
-  citiesNamed,
   defaultMiles,
   dollarsOf,
   type FacilityPrice,
@@ -8,20 +7,15 @@ import {
   facilityPage,
   facilitySorts,
   findFacility,
-  findPlace,
-  type Image,
   listFacilities,
   nameFacility,
-  type Point,
-  pointAt,
   priceOfRow,
-  splitWords,
   textAt,
-  zipPattern,
 } from "../../../engine/query.ts";
 import { endpoint, sourceOf } from "../endpoint.ts";
-import { ApiError, echo } from "../errors.ts";
+import { ApiError } from "../errors.ts";
 import { facilityFilters, type Needed } from "../facility-filters.ts";
+import { aroundOf } from "../near.ts";
 import { noFacilities } from "../not-found.ts";
 import { nextPage, queryOf } from "../paging.ts";
 import { rowLimit, textUpTo } from "../parameters.ts";
@@ -96,33 +90,13 @@ function checkTogether(values: Values): void {
     });
 }
 
-interface Near extends Point {
-  /** The ZIP code, or the city with its state. */
-  name: string;
-}
-
-/** Finds the place that `near` means. @throws ApiError `invalid_parameter` */
-function nearOf(image: Image, asked: string): Near {
-  const zip = zipPattern.test(asked) ? findPlace(image.placeZip, asked) : -1;
-  if (zip >= 0) return { name: asked, ...pointAt(image, zip) };
-  const cities = citiesNamed(image, splitWords(asked));
-  if (cities.length === 1) return cities[0];
-  const { places } = image.description;
-  const states = cities.map(({ state }) => state).join(", ");
-  const reason =
-    places === null
-      ? "but this data version has no coordinates of ZIP codes: omit near"
-      : cities.length > 1
-        ? `a city in several states: ${states}; add one, as in ${cities[0].name}`
-        : `expected a ZIP code, or a city with its state, whose coordinates are known (${places})`;
-  throw new ApiError("invalid_parameter", `near is ${echo(asked)}, ${reason}`, { param: "near" });
-}
+const groupOf = ({ code, name, title }: ProcedureAsked) => ({ code, name, title });
 
 /** The query with all defaults, and null for absent parameters. @param asked null on later pages */
 function understood(values: Values, procedure: ProcedureAsked | undefined, asked: string | null) {
   const { near, within, status, sort, order, limit } = values;
   return {
-    procedure: procedure === undefined ? null : { code: procedure.code, name: procedure.name, asked },
+    procedure: procedure === undefined ? null : { ...groupOf(procedure), asked },
     ...facilityFilters.echoOf(values),
     within: near === undefined ? null : (within ?? defaultMiles),
     status: procedure === undefined ? null : (status ?? "priced"),
@@ -163,16 +137,13 @@ export const facilities = endpoint({
   answer(context, values) {
     checkTogether(values);
     const { versions, offset } = context;
-    // Looked up in the newest version, so that a bad `near` is reported before an unknown version. All versions have
-    // the same table of places.
-    const near = values.near === undefined ? undefined : nearOf(versions.images[0], values.near);
+    const around = aroundOf(versions, values);
     const { image } = context;
     const asked =
       values.procedure === undefined ? undefined : procedureAsked(versions, image, values.procedure);
     // What words mean may change with the software's release.
     if (asked?.isSearched) context.isPinned = false;
-    const known = { ...values, procedure: asked?.code, near: near?.name };
-    const around = near && { ...near, miles: values.within ?? defaultMiles };
+    const known = { ...values, procedure: asked?.code, near: around?.name };
     const filter = { ...facilityFilters.filterOf(values, { image, around }), procedure: asked?.procedure };
     const isDescending = values.order === "desc";
     const page = facilityPage(image, filter, values.sort, isDescending, offset, values.limit);
@@ -191,18 +162,18 @@ export const facilities = endpoint({
         ...nameFacility(image, facility),
         zip: textAt(image.zip, facility) || null,
         procedures: image.pricedProcedures[facility],
-        ...(near !== undefined && { distance: page.distances[i] / 10 }),
+        ...(around !== undefined && { distance: page.distances[i] / 10 }),
         ...(isPriced && priceFieldsOf(priceOfRow(image, item))),
       };
     };
     return {
       list: name,
       query: understood(known, asked, offset === 0 ? (values.procedure ?? null) : null),
-      ...(asked !== undefined && { procedure: { code: asked.code, name: asked.name } }),
+      ...(asked !== undefined && { procedure: groupOf(asked) }),
       ...(asked !== undefined && asked.absent.length > 0 && { absent: asked.absent }),
       summary: {
         ...(isPriced ? dollarsOf(page.summary()) : { facilities: length }),
-        ...(near !== undefined && { unplaced: page.unplaced }),
+        ...(around !== undefined && { unplaced: page.unplaced }),
         ...(unknown !== undefined && { unknown }),
       },
       data: Array.from(page.items, row),

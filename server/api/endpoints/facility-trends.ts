@@ -6,8 +6,8 @@ import {
   findFacility,
   findRow,
   type Image,
+  nameProcedure,
   priceOfRow,
-  textAt,
   versionName,
 } from "../../../engine/query.ts";
 import { endpoint } from "../endpoint.ts";
@@ -78,10 +78,7 @@ export const facilityTrends = endpoint({
     if (latest === undefined) throw noFacilityTrend(images, segment, values.procedure);
     return {
       facility: describeFacility(latest.image, latest.facility),
-      procedure: {
-        code: values.procedure,
-        name: textAt(latest.image.procedureName, latest.price.procedure),
-      },
+      procedure: nameProcedure(latest.image, latest.price.procedure),
       data: years.map((year, i) => rowOf(year, years[i - 1])),
       source: sourceOfYears(years.map(({ image }) => image)),
     };

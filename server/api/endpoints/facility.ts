@@ -4,8 +4,8 @@ import {
   dollars,
   facilityPrices,
   findFacility,
+  nameProcedure,
   type Standing,
-  textAt,
 } from "../../../engine/query.ts";
 import { endpoint, sourceOf } from "../endpoint.ts";
 import { noFacility } from "../not-found.ts";
@@ -45,8 +45,7 @@ export const facility = endpoint({
       facility: describeFacility(image, found),
       summary: { procedures: list.length },
       data: list.map((price) => ({
-        code: image.codes[price.procedure],
-        name: textAt(image.procedureName, price.procedure),
+        ...nameProcedure(image, price.procedure),
         submitted_charge: dollars(price.charge),
         medicare_allowed: dollars(price.allowed),
         markup: dollars(price.markup),

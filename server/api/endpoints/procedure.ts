@@ -5,6 +5,8 @@ import {
   dollarsOf,
   findGroup,
   histogramOf,
+  nameProcedure,
+  plainProcedure,
   rowsOfScope,
   stateSummaries,
   summaryOf,
@@ -63,8 +65,8 @@ export const procedure = endpoint({
     const { rows, suppressed } = rowsOfScope(image, { procedure: place, state: values.state ?? null });
     return {
       procedure: {
-        code,
-        name: textAt(image.procedureName, place),
+        ...nameProcedure(image, place),
+        words: plainProcedure(code)?.words ?? null,
         includes: JSON.parse(textAt(image.includes, place)),
       },
       scope: { state: values.state ?? "national" },

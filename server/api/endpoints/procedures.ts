@@ -1,5 +1,11 @@
 import * as v from "valibot";
-import { dollarsOf, listProcedures, procedureOrders } from "../../../engine/query.ts";
+import {
+  dollarsOf,
+  listProcedures,
+  nameProcedure,
+  plainProcedure,
+  procedureOrders,
+} from "../../../engine/query.ts";
 import { wholeNumber } from "../../shared/schemas.ts";
 import { endpoint, sourceOf } from "../endpoint.ts";
 import { noProcedures } from "../not-found.ts";
@@ -52,9 +58,11 @@ export const procedures = endpoint({
       list: name,
       scope: { state: values.state ?? "national" },
       summary: { procedures: list.length },
-      data: list
-        .slice(offset, offset + values.limit)
-        .map((row) => ({ code: row.code, name: row.name, ...dollarsOf(row, ofGroup) })),
+      data: list.slice(offset, offset + values.limit).map((row) => {
+        const named = nameProcedure(image, row.procedure);
+        const { part = null, words = null } = plainProcedure(named.code) ?? {};
+        return { ...named, part, words, ...dollarsOf(row, ofGroup) };
+      }),
       source: sourceOf(image),
       next: nextPage(context, name, list.length, values.limit, () => queryOf(values))?.toString() ?? null,
     };

@@ -5,7 +5,7 @@ import {
   search as findMatches,
   type Image,
   nameFacility,
-  plainProcedure,
+  nameProcedure,
   textAt,
 } from "../../../engine/query.ts";
 import { endpoint, sourceOf } from "../endpoint.ts";
@@ -104,7 +104,5 @@ const facilityAt = (image: Image, facility: number) => ({
 
 const procedureAt = (image: Image, procedure: number) => ({
   type: "procedure" as const,
-  code: textAt(image.code, procedure),
-  name: textAt(image.procedureName, procedure),
-  title: plainProcedure(textAt(image.code, procedure))?.title ?? null,
+  ...nameProcedure(image, procedure),
 });

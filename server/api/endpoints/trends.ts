@@ -5,8 +5,8 @@ import {
   findGroup,
   type Image,
   matchGroups,
+  nameProcedure,
   summaryOf,
-  textAt,
   versionName,
 } from "../../../engine/query.ts";
 import { endpoint } from "../endpoint.ts";
@@ -33,14 +33,14 @@ const ofYear = [
   "median_allowed",
 ] as const;
 
-const nameIn = (image: Image, code: string) => textAt(image.procedureName, image.procedureOf.get(code) ?? 0);
+const namedIn = (image: Image, code: string) => nameProcedure(image, image.procedureOf.get(code) ?? 0);
 
 function rowOf(code: string, { image, group }: Year, before: Year | undefined) {
   const { dataYear } = image.description.provenance;
   return {
     data_year: dataYear,
     data_version: versionName(image.description.provenance),
-    name: nameIn(image, code),
+    name: namedIn(image, code).name,
     ...dollarsOf(summaryOf(image, group), ofYear),
     ...comparison({ image, group }, before),
   };
@@ -87,7 +87,7 @@ export const trends = endpoint({
     if (latest === undefined) throw noTrend(images, values.procedure, values.state, named !== undefined);
     context.isPinned = values.versions?.some(isYear) === false;
     return {
-      procedure: { code: values.procedure, name: nameIn(latest, values.procedure) },
+      procedure: namedIn(latest, values.procedure),
       scope: { state: values.state ?? "national" },
       data: years.map((year, i) => rowOf(values.procedure, year, years[i - 1])),
       source: sourceOfYears(years.map(({ image }) => image)),

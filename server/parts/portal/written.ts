@@ -8,8 +8,7 @@ import { knownOf, type View, viewOf } from "./browser/explore-data.ts";
 import { type ExploreWords, type Note, placeShown, versionNote, wordsOf } from "./browser/explore-words.ts";
 import { addressText, hospitalText, hospitalViewOf } from "./browser/hospital-words.ts";
 import { type Nothing, seeTitle, type Way } from "./browser/nothing.ts";
-import { titleOf } from "./browser/procedures.ts";
-import { noHospital, orderText, paysTitle, shareOf, textOf } from "./browser/words.ts";
+import { noHospital, orderText, paysTitle, shareOf, textOf, titleOf } from "./browser/words.ts";
 import {
   caveatOf,
   controlsOf,
@@ -55,7 +54,7 @@ export function write(path: string, parameters: URLSearchParams, read: Read): Wr
               answer.status,
               answer.type,
               answer.message,
-              { param: answer.param, absent: answer.absent },
+              { param: answer.param, places: answer.places, absent: answer.absent },
             ],
           }
         : { answer };
@@ -69,11 +68,8 @@ function answerOf(target: string, read: Read): object | Failure {
     return read(path, query);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    const { status, type, message, param, absent } = error;
-    const failure = new Failure(Number.parseInt(status, 10), type, message, {
-      param,
-      absent: absent && [...absent],
-    });
+    const { status, type, message, param, places, absent } = error;
+    const failure = new Failure(Number.parseInt(status, 10), type, message, { param, places, absent });
     if (!isAbsence(failure)) throw error;
     return failure;
   }
@@ -85,12 +81,12 @@ function writePrices(path: string, asked: URLSearchParams, ask: Ask) {
   const parameters = choice.words === null && view.search !== null ? meantIn(asked, view) : asked;
   const words = wordsOf(view);
   const source = knownOf(view)?.source ?? { caveat: view.datasets[0]?.caveat ?? "" };
-  const official = knownOf(view)?.procedure?.name;
+  const group = knownOf(view)?.procedure;
   const controls = path.startsWith("/embed")
     ? ""
     : controlsOf({
-        procedure: view.choice.words ?? titleOf({ code: view.code, name: official ?? view.code }),
-        detail: official === undefined ? view.code : `${view.code} · ${official}`,
+        procedure: view.choice.words ?? (group ? titleOf(group) : view.code),
+        detail: group ? `${view.code} · ${group.name}` : view.code,
         place: placeShown(choice, view.unknown),
         compared: comparedText(choice),
         year: choice.year ?? String(knownOf(view)?.source.data_year ?? ""),
@@ -208,7 +204,7 @@ function writeHospital(path: string, parameters: URLSearchParams, ask: Ask) {
     return { title: "Nothing was found", description: why, sentence, tables: [], isHospital: true };
   }
   const { facility, data, source } = view.answer;
-  const { own, share, further } = hospitalText(view.answer, procedure, view.nearDoing);
+  const { own, share, further } = hospitalText(view);
   const note = versionNote(view, source.data_version);
   const explore = (code: string) =>
     `/?${new URLSearchParams({ ...(year !== null && { year }), procedure: code, with: facility.ccn })}`;

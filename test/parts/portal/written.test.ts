@@ -8,7 +8,7 @@ import { outpatientDeductibles, stayDeductibles } from "../../../datasets/deduct
 import { readPlaces } from "../../../datasets/places.ts";
 import { publishSnapshot } from "../../../datasets/revisions.ts";
 import { syntheticSnapshot } from "../../../datasets/sample/synthetic.ts";
-import { blank, encodeSnapshot } from "../../../engine/index.ts";
+import { blank, encodeSnapshot, plainProcedure } from "../../../engine/index.ts";
 import { ApiError } from "../../../server/api/errors.ts";
 import {
   type Ask,
@@ -21,13 +21,13 @@ import {
 import { milesText, placesFor } from "../../../server/parts/portal/browser/around.ts";
 import { choiceOf } from "../../../server/parts/portal/browser/choice.ts";
 import { hospitalText, hospitalViewOf } from "../../../server/parts/portal/browser/hospital-words.ts";
-import { plainOf, titleOf } from "../../../server/parts/portal/browser/procedures.ts";
 import {
   comparison,
   mainClause,
   sameShare,
   shareOf,
   standingText,
+  titleOf,
   whatIsPaid,
   whatYouPay,
 } from "../../../server/parts/portal/browser/words.ts";
@@ -239,7 +239,7 @@ test("words that surely mean one procedure show it, in the place among the words
     ["cirugía de cataratas en Texas", "5491", "In Texas, "],
   ] as const) {
     const { sentence, head } = writtenAt(`q=${encodeURIComponent(words)}`);
-    const plain = plainOf(code)?.name ?? assert.fail();
+    const plain = plainProcedure(code)?.title ?? assert.fail();
     assert.ok(textIn(sentence, "h1").startsWith(where), words);
     assert.match(textIn(sentence, "h1"), new RegExp(`${plain}\\. .*Medicare typically allows`), words);
     assert.match(textIn(head, "title"), where === "" ? /, 2024 – / : / in Texas, 2024 – /);
@@ -263,7 +263,7 @@ test("words that mean one procedure and may be others show the others, with the 
     const links = [...(also ?? "").matchAll(/href="\/\?([^"]*)">([^<]*)</g)];
     assert.deepEqual(
       links.map(([, link, text]) => [link, text]),
-      others.map((one: { code: string; name: string }) => [
+      others.map((one: { code: string; name: string; title: string | null }) => [
         escapeHtml(`procedure=${one.code}${place}`),
         escapeHtml(titleOf(one)),
       ]),
@@ -298,7 +298,7 @@ const askPlaced: Ask = <Answers extends object[]>(...paths: { [I in keyof Answer
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       return new Failure(Number.parseInt(error.status, 10), error.type, error.message, {
-        param: error.param,
+        ...{ param: error.param, places: error.places },
       });
     }
   }) as { [I in keyof Answers]: Answers[I] | Failure };
@@ -357,6 +357,17 @@ test("a city that several states have is a question, also in an address, and an 
       /“\w+” isn.{1,5}t known here/,
     );
   }
+});
+
+test("a mistyped city leads to the likely ones, and names none as meant", () => {
+  const { sentence } = writtenAt("procedure=5115&near=Winnemuca", placedVersions);
+  assert.equal(textIn(sentence, "h1"), "The place “Winnemuca” isn't known here.");
+  assert.ok(
+    sentence.includes('href="/?procedure=5115&#38;near=Winnemucca%2C+NV">Winnemucca, NV</a>'),
+    sentence,
+  );
+  assert.ok(sentence.includes('disabled value="Winnemuca: not known"'), sentence);
+  assert.doesNotMatch(writtenAt("q=Winnemuca", placedVersions).sentence, /is a place/);
 });
 
 test("a place that isn't known is said in its field, and poses as a filter nowhere", () => {
@@ -614,7 +625,7 @@ test("what the patient pays is one amount on a hospital's page, never an average
   for (const { ccn } of data) {
     const answer = Object(askEndpoint(sampleVersions, `/healthcare/facilities/${ccn}`)) as FacilityAnswer;
     for (const { code, medicare_allowed, medicare_payment } of answer.data) {
-      const { own, further } = hospitalText(answer, code);
+      const { own, further } = hospitalText({ answer, code, nearby: undefined, nearDoing: null });
       const said = `${own} ${further}`;
       assert.ok(said.includes(money(shareOf(medicare_allowed, source.data_year))), said);
       const average = money(medicare_allowed - (medicare_payment ?? 0));
@@ -811,7 +822,7 @@ test("the sentence gives the allowed range for up to 7 hospitals and the median 
   const place = { state: null, near: null, within: 25, city: null };
   const sentenceOf = (facilities: number) => {
     const summary = { facilities, min_charge: 20, max_charge: 50, median_charge: 35, median_allowed: 12 };
-    const procedure = { code: "5211", name: "Level 1" };
+    const procedure = { name: "Level 1", title: "a heart rhythm test" };
     const words = mainClause(place, {
       ...{ summary, procedure, source: { data_year: 2024 } },
       allowed: { min: 11, max: 14 },
@@ -829,7 +840,7 @@ test("a sentence says how many times the lowest charge the highest is, and the m
   const { summary } = await answerOf<ProcedureAnswer>("/healthcare/procedures/5072");
   const said = (min: number, median: number, max: number, allowed = 100, facilities = 20) =>
     comparison({
-      procedure: { code: "0000", name: "" },
+      procedure: { name: "", title: null },
       summary: {
         ...summary,
         facilities,
@@ -878,7 +889,7 @@ for (const [kind, caveat, title] of [
   test(`without JavaScript, the page of ${kind} shows ${title === undefined ? "no notice" : "a notice"} before its numbers`, () => {
     const source = { data_year: 2024, caveat };
     const summary = { facilities: 1, min_charge: 2, median_charge: 2, max_charge: 2, median_allowed: 1 };
-    const prices = { procedure: { code: "5072", name: "Level 2" }, summary, source };
+    const prices = { procedure: { code: "5072", name: "Level 2", title: null }, summary, source };
     const read = (path: string) => (path.endsWith("/facilities") ? { ...prices, data: [] } : prices);
     const { sentence } = write("/", new URLSearchParams({ procedure: "5072" }), read);
     const [, band] = /<\/h1><div class="band[^>]*><b>([^<]*)\./.exec(sentence) ?? [];
@@ -889,7 +900,10 @@ test("a hospital is compared only on procedure groups that other hospitals also 
   const answer = await answerOf<FacilityAnswer>("/healthcare/facilities/000001");
   const [row] = answer.data;
   const alone = { ...row, national: { ...row.national, facilities: 1 } };
-  const { further } = hospitalText({ ...answer, data: [alone, row] }, null);
+  const { further } = hospitalText({
+    ...{ answer: { ...answer, data: [alone, row] }, code: null },
+    ...{ nearby: undefined, nearDoing: null },
+  });
   assert.match(further, / for one procedure that other hospitals have a price for/);
 });
 

@@ -19,12 +19,18 @@ export type SearchAnswer = InferOutput<typeof responses.searchResponse>;
 export type DatasetsAnswer = InferOutput<typeof responses.datasetsResponse>;
 export type Dataset = DatasetsAnswer["data"][number];
 export type Absent = NonNullable<SearchAnswer["absent"]>[number];
+/** A city with its state, as a parameter of the API. */
+export interface PlaceMeant {
+  near: string;
+}
 export type UsageAnswer = InferOutput<typeof responses.usageResponse>;
 
 export const base = "/api/v1";
 
 interface FailureDetails {
   param?: string | undefined;
+  /** The cities that `near` may mean. */
+  places?: readonly PlaceMeant[] | undefined;
   /** What the words ask for and this data can't have. */
   absent?: readonly Absent[] | undefined;
   retrySeconds?: number | undefined;
@@ -36,6 +42,7 @@ export class Failure extends Error {
   readonly status: number;
   readonly type: string;
   readonly param: string | undefined;
+  readonly places: readonly PlaceMeant[];
   readonly absent: readonly Absent[];
   readonly retrySeconds: number | undefined;
 
@@ -44,6 +51,7 @@ export class Failure extends Error {
     this.status = status;
     this.type = type;
     this.param = details.param;
+    this.places = details.places ?? [];
     this.absent = details.absent ?? [];
     this.retrySeconds = details.retrySeconds;
   }

@@ -100,10 +100,10 @@ const reached = <T>(awaited: Promise<T>): Promise<T> =>
 
 async function failureOf(response: Response): Promise<Failure> {
   const body = await response.json().catch(() => ({}));
-  const { type = "internal_error", message = response.statusText, param, absent } = body.error ?? {};
+  const { type = "internal_error", message = response.statusText, param, places, absent } = body.error ?? {};
   const retry = response.headers.get("Retry-After");
   const retrySeconds = retry === null ? undefined : Number(retry);
-  return new Failure(response.status, type, message, { param, absent, retrySeconds });
+  return new Failure(response.status, type, message, { param, places, absent, retrySeconds });
 }
 
 /** The latest answers by path, oldest first. From them the back button shows a view at once. */

@@ -33,7 +33,7 @@ type ChargeSummary = Pick<
   "facilities" | `${"min" | "p25" | "median" | "p75" | "max"}_charge` | "median_allowed"
 >;
 export type Scope = Pick<ProcedureAnswer, "rows" | "histogram" | "source"> & {
-  procedure: { code: string; name: string };
+  procedure: NonNullable<FacilitiesAnswer["procedure"]>;
   summary: ChargeSummary;
   allowed: Pick<ProcedureAnswer["allowed"], "min" | "p25" | "median" | "p75" | "max">;
 };
@@ -130,7 +130,7 @@ export function placesNamed(text: string, year: string | null, ask: Ask): string
   const path = pathOf("/healthcare/facilities", { near: text, within: farthest, limit: 1 }, year);
   const [found] = ask<[FacilitiesAnswer]>(path);
   if (!(found instanceof Failure)) return [found.query.near ?? text];
-  return found.status === 404 ? [text] : namesakesIn(found);
+  return found.status === 404 ? [text] : namesakesIn(text, found);
 }
 
 /** Names of states that are also the names of cities. */

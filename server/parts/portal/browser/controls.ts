@@ -9,8 +9,9 @@ import {
   type SearchAnswer,
   unlessFailed,
 } from "./answers.ts";
-import { ask, askOrFailure, viewOnce } from "./api.ts";
+import { ask, askOrFailure, viewNow, viewOnce } from "./api.ts";
 import { placesFor, understood } from "./around.ts";
+import { includedIn, rowsBy } from "./begun-words.ts";
 import {
   type Choice,
   comparedText,
@@ -29,9 +30,9 @@ import { knownOf, type View } from "./explore-data.ts";
 import { placeShown } from "./explore-words.ts";
 import { YearField, yearsOf } from "./form.ts";
 import { choose, pin } from "./location.ts";
-import { doubtOf, meaningText, nothingMatches, surelyMeant } from "./nothing.ts";
-import { bodyParts, codesBy, includedIn, plainOf, titleOf } from "./procedures.ts";
+import { detailOf, doubtOf, meaningText, nothingMatches, surelyMeant } from "./nothing.ts";
 import { stateOf } from "./states.ts";
+import { type Procedure, titleOf } from "./words.ts";
 
 /** The fields of the Explore page: procedure, place, hospitals to compare, year. */
 
@@ -46,7 +47,12 @@ export function Controls({ choice, view }: ControlsProps) {
   const nation = view && unlessFailed(view.nation);
   // A view of a search has no procedure.
   const code = choice.procedure || view?.code || defaultProcedure;
-  const official = view?.code === code ? (nation ?? view.unpriced)?.procedure?.name : undefined;
+  const listPath = proceduresPath(view?.scope instanceof Failure ? { ...choice, state: null } : choice);
+  // A procedure that was chosen from the list has its name before its numbers are there.
+  const listed = () => viewNow((ask) => unlessFailed(ask<[ProceduresAnswer]>(listPath)[0]))?.data ?? [];
+  const group =
+    (view?.code === code ? (nation ?? view.unpriced)?.procedure : undefined) ??
+    listed().find((row) => row.code === code);
   const known = view && knownOf(view);
   const ofYear = datasets.find(
     ({ data_version, status }) => data_version === year && status !== "superseded",
@@ -59,9 +65,9 @@ export function Controls({ choice, view }: ControlsProps) {
     <${Chooser}
       class="procedure"
       label="Procedure"
-      value=${words ?? titleOf({ code, name: official ?? code })}
-      detail=${words !== null ? undefined : official !== undefined ? `${code} · ${official}` : plainOf(code) ? code : undefined}
-      find=${(text: string) => findProcedure(view?.scope instanceof Failure ? { ...choice, state: null } : choice, text)}
+      value=${words ?? (group ? titleOf(group) : code)}
+      detail=${words !== null ? undefined : group ? `${code} · ${group.name}` : code}
+      find=${(text: string) => findProcedure(listPath, year, text)}
       choose=${({ id, more }: Option) => choose({ ...procedureChanges(id), ...more })}
       search=${(q: string) => choose({ procedure: null, q })}
     />
@@ -86,35 +92,44 @@ export function Controls({ choice, view }: ControlsProps) {
   </search>`;
 }
 
-async function findProcedure({ state, year }: Choice, text: string): Promise<Option[] | Doubtful> {
-  const path = pathOf("/healthcare/procedures", { sort: "code", limit: 100, state }, year);
-  const { data } = await ask<ProceduresAnswer>(path);
+const proceduresPath = ({ state, year }: Choice) =>
+  pathOf("/healthcare/procedures", { sort: "code", limit: 100, state }, year);
+
+/** What procedures of no part of the body are listed under, at the end. */
+const otherPart = "Other care";
+
+/** @param listPath path of the list of all procedures @param year a data year or version; null for the newest */
+async function findProcedure(
+  listPath: string,
+  year: string | null,
+  text: string,
+): Promise<Option[] | Doubtful> {
+  const { data } = await ask<ProceduresAnswer>(listPath);
   const rows = new Map(data.map((row) => [row.code, row]));
-  const optionOf = (procedure: { code: string; name: string }, matched: readonly string[] = []): Option => {
+  const optionOf = (procedure: Procedure & { code: string; matched?: string[] | undefined }): Option => {
     const row = rows.get(procedure.code);
     return {
       id: procedure.code,
       title: titleOf(procedure),
-      group: plainOf(procedure.code)?.part ?? "Other care",
-      detail: [...matched, `${procedure.code} ${procedure.name}`].join(" · "),
+      group: row?.part ?? otherPart,
+      detail: detailOf(procedure),
       figure: row && `median ${money(row.median_charge)}`,
       mark: text,
     };
   };
-  if (text === "")
-    return bodyParts.flatMap((part) =>
-      data.filter(({ code }) => (plainOf(code)?.part ?? "Other care") === part).map((row) => optionOf(row)),
-    );
+  if (text === "") {
+    const byPart = Map.groupBy(data, ({ part }) => part ?? otherPart);
+    return d3.sort(byPart, ([part]) => Number(part === otherPart)).flatMap(([, of]) => of.map(optionOf));
+  }
   if (isShort(text)) return { doubt: shortText(text), options: [] };
-  const plain = codesBy(text).flatMap((code) => rows.get(code) ?? []);
   const searched = pathOf("/search", { q: text, type: "procedure", limit: 50 }, year);
   const found = await viewOnce((ask) => understood(ask<[SearchAnswer]>(searched)[0], year, ask));
   const place = unlessFailed(found)?.query.place ?? null;
   const meant = surelyMeant(found);
   const others = unlessFailed(found)?.data ?? [];
   const options = [
-    ...plain.map((row) => optionOf(row, includedIn(row.code, text))),
-    ...others.flatMap((one) => (one.type === "procedure" ? [optionOf(one, one.matched)] : [])),
+    ...rowsBy(data, text).map((row) => optionOf({ ...row, matched: includedIn(row, text) })),
+    ...others.flatMap((one) => (one.type === "procedure" ? [optionOf(one)] : [])),
   ];
   const said = doubtOf(found);
   // Suggestions are ordered by relevance, so they aren't grouped by part of the body.

@@ -80,11 +80,11 @@ export function versionNote(
 }
 
 function pricesOf(view: View): Omit<ExploreWords, "note"> {
-  const { choice, code } = view;
+  const { choice } = view;
   const known = knownOf(view);
-  const name = known?.procedure?.name;
+  const procedure = known?.procedure;
   const title =
-    name === undefined || view.unknown ? "" : pricesTitle({ code, name }, choice, known?.source.data_year);
+    procedure === undefined || view.unknown ? "" : pricesTitle(procedure, choice, known?.source.data_year);
   const scope = unlessFailed(view.scope);
   if (scope === null) return { title, found: null, nothing: nothingOf(view) };
   const { facilities, median_allowed } = scope.summary;
@@ -135,15 +135,24 @@ function nothingOf(view: View): Nothing {
   if (unknown !== null) return unknownText(unknown, choice.near === null, wayOn(choice, known !== null));
   return nothingText({
     ...{ choice, code, unpriced, nearest, datasets },
-    official: (unpriced ?? known)?.procedure?.name,
+    procedure: (unpriced ?? known)?.procedure,
     version: known?.source.data_version,
   });
 }
 
 /** Says that a place isn't known, or asks which of several is meant. @param isState whether the address names a state */
-function unknownText({ text, namesakes }: UnknownPlace, isState: boolean, last: Way): Nothing {
-  const ways = [...namesakes.map((near) => ({ text: near, changes: { ...nowhere, near } })), last];
+function unknownText({ text, namesakes, likely }: UnknownPlace, isState: boolean, last: Way): Nothing {
+  const ways = [
+    ...[...namesakes, ...likely].map((near) => ({ text: near, changes: { ...nowhere, near } })),
+    last,
+  ];
   if (namesakes.length > 0) return { title: `“${text}” is in several states`, why: "Choose one:", ways };
+  if (likely.length > 0)
+    return {
+      title: `The place “${text}” isn't known here`,
+      why: `${likely.length === 1 ? "It may be" : "It may be one of these"}:`,
+      ways,
+    };
   const why = isState
     ? `There is no state “${text}”.`
     : /^\d/.test(text)

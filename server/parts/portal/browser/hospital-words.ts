@@ -10,14 +10,14 @@ import {
   type FacilityTrendsAnswer,
   Failure,
   isServed,
+  type ProcedureAnswer,
   pathOf,
   type TrendsAnswer,
   unlessFailed,
 } from "./answers.ts";
 import { farthest } from "./choice.ts";
-import { nameOf, plainOf } from "./procedures.ts";
 import { stateInSentence } from "./states.ts";
-import { standingText, whatIsPaid, whatYouPay } from "./words.ts";
+import { nameOf, type Procedure, standingText, whatIsPaid, whatYouPay } from "./words.ts";
 
 /** Makes the view of a hospital's page from the API's answers, and puts it into words. The server does the same. */
 
@@ -32,8 +32,11 @@ export interface HospitalView {
   code: string | null;
   /** The chosen procedure, or else the one that the hospital does most; undefined for a hospital without prices. */
   procedure: FacilityRow | undefined;
-  /** The procedure whose prices nearby are shown: the chosen one, also without an own price, or else `procedure`. */
-  nearby: { code: string; name: string } | undefined;
+  /**
+   * The procedure whose prices nearby are shown: the chosen one, also without an own price if other hospitals have one,
+   * or else `procedure`.
+   */
+  nearby: (Procedure & { code: string }) | undefined;
   own: FacilityTrendsAnswer | null;
   trends: TrendsAnswer | null;
   /** The hospitals within `nearMiles`; if there is no other, the nearest other hospital, however far. */
@@ -64,8 +67,7 @@ export function hospitalViewOf(
   const most = answer.data.toSorted((a, b) => (b.services ?? 0) - (a.services ?? 0)).at(0);
   const chosen = answer.data.find((row) => row.code === code);
   const procedure = chosen ?? most;
-  const plain = code === null ? undefined : plainOf(code);
-  const nearby = chosen ?? (code !== null && plain ? { code, name: plain.name } : most);
+  const nearby = chosen ?? (code === null ? undefined : priced(code, year, ask)) ?? most;
   const zip = answer.facility.zip ?? null;
   const nearPaths = (within: number, limit: number) => {
     const around = { near: zip, within, sort: "distance", limit };
@@ -90,6 +92,14 @@ export function hospitalViewOf(
   };
 }
 
+/** Names a procedure that hospitals have prices for; undefined for any other. @param code as in the URL */
+function priced(code: string, year: string | null, ask: Ask) {
+  // Words and other texts aren't asked for: a browser shows each refused request on its console.
+  if (!/^\d{4}$/.test(code)) return undefined;
+  const [found] = ask<[ProcedureAnswer]>(pathOf(`/healthcare/procedures/${code}`, { bins: 1 }, year));
+  return unlessFailed(found)?.procedure;
+}
+
 /** Why a hospital that does a procedure has no price for it; empty for any other hospital. */
 export const whyUnpriced = (one: Pick<Entry, "status"> | undefined): string =>
   one?.status === "suppressed"
@@ -99,20 +109,21 @@ export const whyUnpriced = (one: Pick<Entry, "status"> | undefined): string =>
       : "";
 
 /**
- * @param code code of the chosen procedure; null if none is chosen
- * @param doing the hospitals that do the chosen procedure, as far as they are known
  * @returns what is said about the chosen procedure or about a lack of prices, what "you pay" means, and what is said
  * about all procedures; each may be empty
  */
-export function hospitalText(
-  { data, facility, source }: FacilityAnswer,
-  code: string | null,
-  doing: FacilitiesAnswer | null = null,
-): Record<"own" | "share" | "further", string> {
+export function hospitalText({
+  answer: { data, facility, source },
+  code,
+  nearby,
+  nearDoing,
+}: Pick<HospitalView, "answer" | "code" | "nearby" | "nearDoing">): Record<
+  "own" | "share" | "further",
+  string
+> {
   if (data.length === 0) return { own: withoutAnyPrice, share: "", further: "" };
   const chosen = data.find((row) => row.code === code);
-  const plain = code === null ? undefined : plainOf(code);
-  const why = whyUnpriced(doing?.data.find(({ ccn }) => ccn === facility.ccn));
+  const why = whyUnpriced(nearDoing?.data.find(({ ccn }) => ccn === facility.ccn));
   const compared = data.filter(({ national }) => national.facilities > 1);
   const above = compared.filter((row) => row.submitted_charge > row.national.median_charge).length;
   const inState = data.filter((row) => row.within_state.facilities > 1);
@@ -131,8 +142,8 @@ export function hospitalText(
         `${inState.length > 0 ? `, and ${charges(`the median in ${stateInSentence(facility.state)}`, aboveState, inState.length)}${others(inState, " there")}` : ""}.`;
   const own = chosen
     ? `For ${nameOf(chosen)} it charges ${money(chosen.submitted_charge)}: ${standingText(chosen.national, " in the nation")}. Medicare allows this hospital ${money(chosen.medicare_allowed)}.`
-    : plain
-      ? `It has no price for ${plain.name}${why && `: ${why}`}.`
+    : nearby && nearby.code === code
+      ? `It has no price for ${nameOf(nearby)}${why && `: ${why}`}.`
       : "";
   const ratio = medianOf(data.map((row) => row.submitted_charge / row.medicare_allowed));
   const subject = data.length === 1 ? "It" : "Typically it";

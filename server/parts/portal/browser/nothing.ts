@@ -14,17 +14,16 @@ import {
 } from "./answers.ts";
 import { meantOf, milesText, placesNamed } from "./around.ts";
 import { type Choice, farthest, nowhere, procedureChanges } from "./choice.ts";
-import { plainOf, titleOf } from "./procedures.ts";
 import { isInMaryland, stateInSentence, stateOf, whyMaryland, whyMissing } from "./states.ts";
-import { placeText } from "./words.ts";
+import { nameOf, type Procedure, placeText, titleOf } from "./words.ts";
 
 /** Explains why no prices are shown, and links to pages with prices. The server runs this module too. */
 
 interface Absence {
   choice: Choice;
   code: string;
-  /** The procedure's official name; undefined if the data doesn't have the procedure. */
-  official: string | undefined;
+  /** Undefined if the data doesn't have the procedure. */
+  procedure: Procedure | undefined;
   /** Hospitals of the procedure in the chosen place or the nation, all without a price; null if there are none. */
   unpriced: Pick<FacilitiesAnswer, "summary" | "data"> | null;
   /** The nearest hospital with a price, if none in the chosen circle has one. */
@@ -139,7 +138,7 @@ function matchesOf(search: SearchAnswer | Failure) {
   return search.data.flatMap((one) => {
     if (one.type !== "procedure") return [];
     const changes = procedureChanges(one.code, search.query.place);
-    return { text: titleOf(one), detail: detailOf(one.code, one.name), changes };
+    return { text: titleOf(one), detail: detailOf(one), changes };
   });
 }
 
@@ -189,8 +188,9 @@ export function searchText(words: string, search: SearchAnswer | Failure): Nothi
   };
 }
 
-const detailOf = (code: string, name: string) =>
-  [`${code} ${name}`, plainOf(code)?.includes].filter(Boolean).join(" · ");
+/** Names a procedure group after the words by which it was found. */
+export const detailOf = (group: { code: string; name: string; matched?: string[] | undefined }) =>
+  [...(group.matched ?? []), `${group.code} ${group.name}`].join(" · ");
 
 /** Says that no procedure matches a visitor's words, and why. */
 export const nothingMatches = (words: string) =>
@@ -209,10 +209,10 @@ export const wayOn = ({ state, near }: Choice, hasNation: boolean): Way =>
     : { text: "See the whole nation", changes: nowhere };
 
 export function nothingText(absence: Absence): Nothing {
-  const { choice, code, official, unpriced, nearest, version, datasets } = absence;
+  const { choice, code, procedure, unpriced, nearest, version, datasets } = absence;
   const { state, near } = choice;
   const hasNation = version !== undefined;
-  const name = plainOf(code)?.name ?? official;
+  const name = procedure && nameOf(procedure);
   const where = hasNation ? placeText(choice) : "";
   const dataset = datasets.find(({ data_version }) => data_version === version);
   const missing =

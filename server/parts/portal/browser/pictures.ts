@@ -11,9 +11,18 @@ import { TableDrawing } from "./list.ts";
 import { inYear, withParameters } from "./location.ts";
 import { mapFigures, StatesMap } from "./map.ts";
 import { Letter } from "./picture.ts";
-import { titleOf } from "./procedures.ts";
 import { leastYears, Trend } from "./trend.ts";
-import { isFew, isPriced, mainClause, paysTitle, placeText, pricesTitle, shareOf, textOf } from "./words.ts";
+import {
+  isFew,
+  isPriced,
+  mainClause,
+  paysTitle,
+  placeText,
+  pricesTitle,
+  shareOf,
+  textOf,
+  titleOf,
+} from "./words.ts";
 
 /** Shows the pictures of a procedure, each in a card. */
 

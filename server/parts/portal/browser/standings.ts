@@ -34,9 +34,8 @@ import {
 import { inYear } from "./location.ts";
 import { doubtOf, nothingMatches } from "./nothing.ts";
 import { dollarScale } from "./picture.ts";
-import { nameOf, plainOf, titleOf } from "./procedures.ts";
 import { stateName } from "./states.ts";
-import { isFew, orderText, paysTitle, shareOf, standingText } from "./words.ts";
+import { isFew, nameOf, orderText, paysTitle, shareOf, standingText, titleOf } from "./words.ts";
 
 /** Lists a hospital's procedures, and compares its charges with the medians of nation and state. */
 
@@ -128,7 +127,7 @@ export function Standings({ answer, datasets, sorted, chosen, shown, note }: Sta
       key: code,
       kind: code === chosen ? "pinned" : "",
       cells: [
-        html`<a href=${inYear("/", { procedure: code, with: facility.ccn })}>${name}</a><small class="quiet">${plainOf(code) ? `${code} ${row.name}` : code}</small>`,
+        html`<a href=${inYear("/", { procedure: code, with: facility.ccn })}>${name}</a><small class="quiet">${row.title === null ? code : `${code} ${row.name}`}</small>`,
         ...texts.slice(0, -3),
         html`<${Beside} text=${nation} standing=${national} where="the nation" />`,
         html`<${Beside} text=${state} standing=${within_state} where=${facility.state} />`,

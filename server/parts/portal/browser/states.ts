@@ -52,18 +52,28 @@ export function isAlike(name: string, typed: string): boolean {
   return isNear && name[0].toLowerCase() === letters[0];
 }
 
-/** The cities that an ambiguous name of a place means, such as `Springfield, IL`, from the API's error; empty for others. */
-export function namesakesIn(unknown: Failure): string[] {
-  const [, states = "", name] =
-    / in several states: ([A-Z, ]+); .* as in (.*), [A-Z]{2}$/.exec(unknown.message) ?? [];
-  return name === undefined ? [] : states.split(", ").map((state) => `${name}, ${state}`);
+const shortWords: Readonly<Record<string, string>> = { saint: "st", sainte: "ste", mount: "mt", fort: "ft" };
+/** A city's name for comparing: letters alone, in any form of Saint, Mount and Fort. */
+const bare = (name: string) =>
+  name
+    .normalize("NFKD")
+    .toLowerCase()
+    .replace(/\p{L}+/gu, (word) => shortWords[word] ?? word)
+    .replace(/[^\p{L}]/gu, "");
+
+/** The cities with a name that several states have, such as `Springfield, IL`, from the API's error; empty for others. */
+export function namesakesIn(name: string, { places }: Failure): string[] {
+  const isNamed = ({ near }: { near: string }) => bare(near.slice(0, -", IL".length)) === bare(name);
+  return places.length > 1 && places.every(isNamed) ? places.map(({ near }) => near) : [];
 }
 
 /** A place in the address that isn't known, or a city's name that several states have. */
 export interface UnknownPlace {
   text: string;
-  /** The cities that the name may mean, such as `Springfield, IL`. */
+  /** The cities that have the name, such as `Springfield, IL`. */
   namesakes: string[];
+  /** The cities that a name may mean that no city has. */
+  likely: string[];
 }
 
 /** @param scope the answer for the place @returns null for a known place or none */
@@ -72,7 +82,9 @@ export function unknownPlace(
   scope: object,
 ): UnknownPlace | null {
   if (near === null)
-    return state === null || state in states ? null : { text: printable(state), namesakes: [] };
-  const isUnknown = scope instanceof Failure && scope.param === "near";
-  return isUnknown ? { text: printable(near), namesakes: namesakesIn(scope) } : null;
+    return state === null || state in states ? null : { text: printable(state), namesakes: [], likely: [] };
+  if (!(scope instanceof Failure) || scope.param !== "near") return null;
+  const namesakes = namesakesIn(near, scope);
+  const likely = namesakes.length > 0 ? [] : scope.places.map((place) => place.near);
+  return { text: printable(near), namesakes, likely };
 }

@@ -2,7 +2,6 @@ import { stayDeductibles } from "../../../../datasets/deductibles.ts";
 import { counted, money, percent, printable, times, whole } from "../../../shared/browser/format.ts";
 import type { Entry, FacilityAnswer, Priced, ProcedureAnswer, Standing } from "./answers.ts";
 import type { Choice } from "./choice.ts";
-import { nameOf, plainOf, titleOf } from "./procedures.ts";
 import { stateInSentence, stateName, whyMaryland } from "./states.ts";
 
 /** Puts prices into words, for any number of hospitals. The server runs this module too. */
@@ -47,13 +46,28 @@ const allowed = (amount: number): Word => ({ kind: "allowed", text: money(amount
 const words = (texts: TemplateStringsArray, ...values: (Word | Word[])[]): Word[] =>
   texts.flatMap((text, i) => [text, values[i] ?? []].flat());
 
+/** A procedure group's official name, and its name in plain words if it has one. */
+export interface Procedure {
+  name: string;
+  title: string | null;
+}
+
+/** The name within a sentence, with its article. */
+export const nameOf = ({ name, title }: Procedure) => title ?? name;
+
+/** The name alone: without an article, and with a capital letter. */
+export function titleOf(group: Procedure): string {
+  const title = nameOf(group).replace(/^(an?|the) /, "");
+  return title[0].toUpperCase() + title.slice(1);
+}
+
 export type Place = Pick<Choice, "state" | "near" | "within" | "city">;
 type Numbers = Pick<
   ProcedureAnswer["summary"],
   "facilities" | "min_charge" | "max_charge" | "median_charge" | "median_allowed"
 >;
 export interface Prices {
-  procedure: { code: string; name: string };
+  procedure: Procedure & Partial<Pick<ProcedureAnswer["procedure"], "words">>;
   summary: Numbers;
   source: { data_year: number };
   /** Range of the amounts that Medicare allows the hospitals; undefined if not all amounts are known. */
@@ -91,11 +105,8 @@ export const orderText = ({ sort, order }: Pick<Choice, "sort" | "order">, above
 
 export const hospitals = (number: number) => counted(number, "hospital", "hospitals");
 
-export const pricesTitle = (
-  procedure: Prices["procedure"],
-  place: Place,
-  year: string | number | undefined,
-): string => [titleOf(procedure), placeText(place)].filter(Boolean).join(" ") + (year ? `, ${year}` : "");
+export const pricesTitle = (procedure: Procedure, place: Place, year: string | number | undefined): string =>
+  [titleOf(procedure), placeText(place)].filter(Boolean).join(" ") + (year ? `, ${year}` : "");
 
 export const tabTitle = (title: string | undefined) => `${title ? `${title} – ` : ""}What hospitals charge`;
 
@@ -190,10 +201,8 @@ export function comparison({ summary, procedure }: Pick<Prices, "summary" | "pro
   const spread =
     max / min >= 1.05 && !isOne ? `the highest charge is ${timesInWords(max / min)} the lowest` : "";
   const text = isSmall ? spread : [spread, markup].filter(Boolean).join("; ");
-  const includes = plainOf(procedure.code)?.includes;
-  return [text && `${text[0].toUpperCase()}${text.slice(1)}.`, includes && `Includes ${includes}.`]
-    .filter(Boolean)
-    .join(" ");
+  const includes = procedure.words && `Includes ${procedure.words}.`;
+  return [text && `${text[0].toUpperCase()}${text.slice(1)}.`, includes].filter(Boolean).join(" ");
 }
 
 const timesInWords = (ratio: number) => `${ratio.toFixed(ratio < 100 ? 1 : 0)} times`;

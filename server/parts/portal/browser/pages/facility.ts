@@ -22,10 +22,9 @@ import { ErrorBand, useLoaded, VersionNote, WarningBand } from "../load.ts";
 import { go, inYear, withParameters } from "../location.ts";
 import { start } from "../main.ts";
 import { Key } from "../picture.ts";
-import { nameOf, titleOf } from "../procedures.ts";
 import { Standings, sortedBy } from "../standings.ts";
 import { leastYears, Trend } from "../trend.ts";
-import { isFew, isPriced, isSynthetic, noHospital, tabTitle } from "../words.ts";
+import { isFew, isPriced, isSynthetic, nameOf, noHospital, tabTitle, titleOf } from "../words.ts";
 
 /** Shows a hospital: its procedures compared with nation and state, its trend, and the hospitals around it. */
 
@@ -64,9 +63,9 @@ interface ShownProps {
 }
 
 function Shown({ view, sorted, shown }: ShownProps) {
-  const { answer, code, near, nearDoing, datasets } = view;
+  const { answer, code, near, datasets } = view;
   const { facility, data, source } = answer;
-  const { own, share, further } = hospitalText(answer, code, nearDoing);
+  const { own, share, further } = hospitalText(view);
   return html`<div class="sentence heading">
       <div>
         <h1>${facility.facility}</h1>

@@ -1,0 +1,39 @@
+import type { ProceduresAnswer } from "./answers.ts";
+
+/** Finds procedure groups by the beginnings of words, while somebody types. */
+
+type Row = ProceduresAnswer["data"][number];
+
+const wordsOf = (text: string | null) => text?.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+/** The typed words. A word of one or two letters begins too many others. */
+const typedIn = (text: string) => wordsOf(text).filter((word) => word.length > 2);
+
+/**
+ * Finds the first of a group's further procedures in which a word begins with a word of the text.
+ * @returns at most one procedure; none if the group's title already has such a word
+ */
+export function includedIn({ title, words }: Pick<Row, "title" | "words">, text: string): string[] {
+  const typed = typedIn(text);
+  const isIn = (of: string | null) => wordsOf(of).some((own) => typed.some((word) => own.startsWith(word)));
+  const further = words?.split(", ") ?? [];
+  return isIn(title) ? [] : further.filter(isIn).slice(0, 1);
+}
+
+/**
+ * Finds the rows that match a text: every typed word begins a word of the group's title or further procedures. Rows
+ * whose title matches come first.
+ */
+export function rowsBy(rows: readonly Row[], text: string): Row[] {
+  const typed = typedIn(text);
+  if (typed.length === 0) return [];
+  const isIn = (of: string | null) => {
+    const own = wordsOf(of);
+    return typed.every((word) => own.some((each) => each.startsWith(word)));
+  };
+  return [
+    ...new Set([
+      ...rows.filter(({ title }) => isIn(title)),
+      ...rows.filter(({ title, words }) => isIn(`${title ?? ""} ${words ?? ""}`)),
+    ]),
+  ];
+}
