@@ -1,7 +1,7 @@
 import type { Field } from "apache-arrow";
 import * as v from "valibot";
 import { shownAddress } from "../address.ts";
-import { DataError, reasonOf, shown } from "../errors.ts";
+import { DataError, DecoderError, reasonOf, shown } from "../errors.ts";
 import { arrow, parquetLibrary } from "./arrow.ts";
 import { checkedSha256, damaged, fileSha256Key } from "./integrity.ts";
 import {
@@ -100,12 +100,14 @@ export async function rowGroups(file: Uint8Array, subject: string): Promise<RowG
   return groups;
 }
 
-/** Returns the result of `read`. @throws DataError when `read` throws any error, or WebAssembly traps */
+/** Returns the result of `read`. @throws DataError when `read` throws any error, DecoderError when WebAssembly traps */
 export function guarded<T>(subject: string, part: string, read: () => T): T {
   const refuse = (error: unknown): never => {
     if (error instanceof DataError) throw error;
-    const reason = isTrap(error) ? "the decoder failed" : reasonOf(error);
-    throw new DataError(`${subject}: ${part}`, `damage (${reason.slice(0, 120)})`, "a readable Parquet file");
+    const [Refusal, reason] = isTrap(error)
+      ? [DecoderError, "the decoder failed"]
+      : [DataError, reasonOf(error)];
+    throw new Refusal(`${subject}: ${part}`, `damage (${reason.slice(0, 120)})`, "a readable Parquet file");
   };
   try {
     const result = read();
