@@ -13,6 +13,9 @@ export class DataError extends Error {
   }
 }
 
+/** A DataError of a file that made the decoder fail. The decoder's memory can't be trusted any more: end its thread. */
+export class DecoderError extends DataError {}
+
 /** Formats input for messages: quoted, on one line, without the credentials of a URL, and cut to 64 characters. */
 export function shown(text: string): string {
   const value = text.replace(/(:[/\\]{2}).*@/s, "$1…@");

@@ -1,7 +1,7 @@
 import type { Field } from "apache-arrow";
 import * as v from "valibot";
 import { shownAddress } from "../address.ts";
-import { DataError, reasonOf, shown } from "../errors.ts";
+import { DataError, DecoderError, reasonOf, shown } from "../errors.ts";
 import { arrow, parquetLibrary } from "./arrow.ts";
 import { checkedSha256, damaged, fileSha256Key } from "./integrity.ts";
 import {
@@ -13,6 +13,7 @@ import {
   maxSnapshotRows,
   metadataSchema,
   releasedExpected,
+  type SnapshotColumn,
   snapshotNameExpected,
   type Version,
   versionIn,
@@ -31,11 +32,15 @@ export interface SnapshotHead {
   isChecked: boolean;
 }
 
-/** Rows and bytes of a row group, as the footer declares them. */
+/** Rows and decompressed bytes of a row group, as the footer declares them. */
 export interface RowGroup {
   rows: number;
   bytes: number;
+  /** Bytes of the columns `ccn` and `procedure_code`. */
+  keyBytes: number;
 }
+
+const keyColumns: ReadonlySet<string> = new Set(["ccn", "procedure_code"] satisfies SnapshotColumn["name"][]);
 
 const magic = "PAR1";
 /** Bytes of the footer's length and the magic number, at the file's end. */
@@ -73,18 +78,26 @@ export function snapshotHead(file: Uint8Array, subject: string, month?: string):
  * Reads the row groups that a file's footer declares, and holds them against the limits.
  *
  * @param file a file that `snapshotHead` has accepted, because a damaged footer could end the process here
- * @throws DataError when the file has no row, or is too large
+ * @throws DataError when the file has no row, is too large, or has the same rows again and again
  */
 export async function rowGroups(file: Uint8Array, subject: string): Promise<RowGroup[]> {
   const groups = await guarded(subject, "footer", async () => {
     const footer = (await parquetLibrary().ParquetFile.fromFile(new BytesBlob(file))).metadata();
-    return footer.rowGroups().map((group) => ({
-      rows: group.numRows(),
-      bytes: group.columns().reduce((sum, column) => sum + column.uncompressedSize(), 0),
-    }));
+    return footer.rowGroups().map((group): RowGroup => {
+      const sizes = group.columns().map((column) => ({
+        isKey: keyColumns.has(column.columnPath().join(".")),
+        bytes: column.uncompressedSize(),
+      }));
+      const total = (some: typeof sizes) => some.reduce((sum, { bytes }) => sum + bytes, 0);
+      return {
+        rows: group.numRows(),
+        bytes: total(sizes),
+        keyBytes: total(sizes.filter(({ isKey }) => isKey)),
+      };
+    });
   });
   const total = (key: keyof RowGroup) => groups.reduce((sum, group) => sum + group[key], 0);
-  const [rows, bytes] = [total("rows"), total("bytes")];
+  const [rows, bytes, keyBytes] = [total("rows"), total("bytes"), total("keyBytes")];
   if (!groups.every((group) => group.rows >= 0 && group.bytes >= 0) || Number.isNaN(rows + bytes))
     throw new DataError(
       `${subject}: footer`,
@@ -97,15 +110,24 @@ export async function rowGroups(file: Uint8Array, subject: string): Promise<RowG
   const ceiling = columnBytesAllowance + rows * maxColumnBytesPerRow;
   if (bytes > ceiling)
     throw new DataError(`${subject}: decoded size`, `${bytes} bytes`, `at most ${ceiling} for ${rows} rows`);
+  // From one row of a group to the next, at least one of the two changes. Every encoding needs a bit or more for that.
+  if (keyBytes * 8 < rows - groups.length)
+    throw new DataError(
+      `${subject}: columns ccn and procedure_code`,
+      `${keyBytes} bytes for ${rows} rows`,
+      "each pair in one row, which takes at least a bit per row",
+    );
   return groups;
 }
 
-/** Returns the result of `read`. @throws DataError when `read` throws any error, or WebAssembly traps */
+/** Returns the result of `read`. @throws DataError when `read` throws any error, DecoderError when WebAssembly traps */
 export function guarded<T>(subject: string, part: string, read: () => T): T {
   const refuse = (error: unknown): never => {
     if (error instanceof DataError) throw error;
-    const reason = isTrap(error) ? "the decoder failed" : reasonOf(error);
-    throw new DataError(`${subject}: ${part}`, `damage (${reason.slice(0, 120)})`, "a readable Parquet file");
+    const [Refusal, reason] = isTrap(error)
+      ? [DecoderError, "the decoder failed"]
+      : [DataError, reasonOf(error)];
+    throw new Refusal(`${subject}: ${part}`, `damage (${reason.slice(0, 120)})`, "a readable Parquet file");
   };
   try {
     const result = read();

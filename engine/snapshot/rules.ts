@@ -84,14 +84,21 @@ export function tableOf(
   };
   const facilities = new Entities<FacilityField>(facilityColumns, subject, maxHeap);
   const procedures = new Entities<ProcedureField>(procedureColumns, subject, maxHeap);
+  let end = 0;
   for (const step of steps) {
-    const end = step.start + step.length;
+    end = step.start + step.length;
     facilities.enter(step, rows.facility.subarray(step.start, end));
     procedures.enter(step, rows.procedure.subarray(step.start, end));
     for (const { name, field } of measureColumns) step.numbers(name, rows[field].subarray(step.start, end));
     onRows(end);
+    // With more rows than pairs of a facility and a procedure, a pair occurs twice. The check below finds it.
+    if (end > facilities.count * procedures.count) break;
   }
-  const { table, order } = arrangeTable({ facilities: facilities.texts, procedures: procedures.texts, rows });
+  const { table, order } = arrangeTable({
+    facilities: facilities.texts,
+    procedures: procedures.texts,
+    rows: byField(["facility", "procedure", ...measureFields], (field) => rows[field].subarray(0, end)),
+  });
   checkPairs(table, order, subject);
   return table;
 }
@@ -135,6 +142,10 @@ class Entities<Field extends string> {
     this.#columns = columns;
     this.#subject = subject;
     this.#maxHeap = maxHeap;
+  }
+
+  get count(): number {
+    return this.#firstRows.length;
   }
 
   /** @param into receives the position of each row's facility or procedure */

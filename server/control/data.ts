@@ -4,7 +4,7 @@ import type { PublishedVersion } from "../shared/messages.ts";
 import type { Settings } from "../shared/settings.ts";
 import { listSnapshots } from "../snapshots/folder.ts";
 import { Loader } from "../snapshots/loader.ts";
-import { SnapshotFolder } from "../snapshots/snapshots.ts";
+import { fileOf, SnapshotFolder } from "../snapshots/snapshots.ts";
 import { registryOf } from "../store/registry.ts";
 import { closers, log, metrics, stdout, unlessStopping } from "./running.ts";
 import type { Health, State } from "./state.ts";
@@ -12,8 +12,12 @@ import type { Health, State } from "./state.ts";
 /** Loads the snapshots in the folder. An empty default folder is filled with a sample first. */
 
 const sampleYears = [2023, 2024];
-/** How long a start waits for files that change while they are loaded, and the pause before each further load. */
+/**
+ * How long a start loads files again that change while they are loaded, how often it does so at least, even if a load
+ * takes longer, and the pause before each further load.
+ */
 export const maxChangingMs = 5000;
+const minFurtherLoads = 2;
 const changingPauseMs = 250;
 
 /** Checks that there is or will be a snapshot to serve. @throws DataError when there is none */
@@ -26,7 +30,11 @@ export function checkSnapshots({ DATASETS_DIR: datasetsDir, isDefaultDatasetsDir
   );
 }
 
-/** Loads the snapshots of DATASETS_DIR. @throws DataError when none can be loaded */
+/**
+ * Loads the snapshots of DATASETS_DIR that a start waits for. These are the versions in the registry. If no real one of
+ * them can be served, these are all files: synthetic versions must not be served beside real ones.
+ * @throws DataError when none can be loaded
+ */
 export async function loadData(
   { DATASETS_DIR: datasetsDir, STATE_DIR: stateDir }: Settings,
   { store: registry, guard }: State,
@@ -43,15 +51,24 @@ export async function loadData(
     endLoads: () => loader.end(),
   });
   closers.push(() => snapshots.close());
-  await unlessStopping(snapshots.settle());
-  const endMs = performance.now() + maxChangingMs;
-  while (snapshots.hasDropped && performance.now() < endMs) {
-    await unlessStopping(delay(changingPauseMs));
-    await unlessStopping(snapshots.settle());
-  }
+  const there = listSnapshots(datasetsDir);
+  const known = new Set(registry.versions.all().map(({ version }) => fileOf(version)));
+  await settle(snapshots, new Set(there.filter((name) => known.has(name))));
+  if (!snapshots.hasReal) await settle(snapshots, new Set(there));
   if (snapshots.images().length === 0)
     throw new DataError(`DATASETS_DIR ${datasetsDir}`, "no snapshot that can be loaded", "at least one");
   return snapshots;
+}
+
+/** Loads the files with these names, also those that change while they are loaded if they stop changing soon. */
+async function settle(snapshots: SnapshotFolder, names: ReadonlySet<string>): Promise<void> {
+  await unlessStopping(snapshots.settle(names));
+  const endMs = performance.now() + maxChangingMs;
+  for (let further = 0; snapshots.hasDropped; further++) {
+    if (further >= minFurtherLoads && performance.now() > endMs) break;
+    await unlessStopping(delay(changingPauseMs));
+    await unlessStopping(snapshots.settle(names));
+  }
 }
 
 async function writeSample(folder: string, stateDir: string): Promise<void> {

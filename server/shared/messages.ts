@@ -155,8 +155,14 @@ export interface LoadedSnapshot {
 export type FromLoad =
   | { type: "progress"; rows: number }
   | ({ type: "loaded" } & LoadedSnapshot)
-  /**
-   * Says whether the file or the system is the cause. `words` are the parts of a DataError; if the system is the cause,
-   * the file's name and the reason.
-   */
-  | { type: "failed"; cause: "file" | "system"; words: string[] };
+  | FailedLoad;
+
+export interface FailedLoad {
+  type: "failed";
+  /** Whether the file is at fault, and not the system. */
+  isRefused: boolean;
+  /** Whether the thread's memory can be trusted and isn't full, so that the thread can load the next file. */
+  isThreadFit: boolean;
+  /** The parts of a DataError; if the system is at fault, the file's name and the reason. */
+  words: string[];
+}

@@ -2,9 +2,9 @@ import { hash } from "node:crypto";
 import { readSync } from "node:fs";
 import { parentPort } from "node:worker_threads";
 import { readPlaces } from "../../datasets/places.ts";
-import { buildImage, decodeSnapshot } from "../../engine/load.ts";
+import { buildImage, DecoderError, decodeSnapshot } from "../../engine/load.ts";
 import { attachImage, DataError, encodePrices, reasonOf, textOf } from "../../engine/query.ts";
-import type { FromLoad, LoadData, LoadedSnapshot } from "../shared/messages.ts";
+import type { FailedLoad, FromLoad, LoadData, LoadedSnapshot } from "../shared/messages.ts";
 import { safely } from "../shared/safely.ts";
 import { kept } from "../strip-cache.js";
 
@@ -49,16 +49,17 @@ function checkQuery(name: string, buffer: SharedArrayBuffer): void {
     throw new DataError(`${name}: a price query`, `${data.length} rows`, `${facilities}`);
 }
 
-function failed(name: string, error: unknown): FromLoad {
+function failed(name: string, error: unknown): FailedLoad {
   if (error instanceof DataError) {
     const { subject, found, expected } = error;
-    return { type: "failed", cause: "file", words: [subject, found, expected] };
+    const isThreadFit = !(error instanceof DecoderError);
+    return { type: "failed", isRefused: true, isThreadFit, words: [subject, found, expected] };
   }
   const reason = reasonOf(error);
   // A failed system call or a failed allocation isn't the file's fault.
-  if ((error instanceof Error && "syscall" in error) || /allocation failed/.test(reason))
-    return { type: "failed", cause: "system", words: [name, reason] };
-  return { type: "failed", cause: "file", words: [name, reason, "a snapshot that can be loaded"] };
+  const isRefused = !(error instanceof Error && "syscall" in error) && !/allocation failed/.test(reason);
+  const words = isRefused ? [name, reason, "a snapshot that can be loaded"] : [name, reason];
+  return { type: "failed", isRefused, isThreadFit: false, words };
 }
 
 if (parentPort === null) throw new Error("this file runs in a loader thread only");

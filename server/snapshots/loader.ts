@@ -2,13 +2,14 @@ import { totalmem } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import { DataError } from "../../engine/query.ts";
-import type { FromLoad, LoadData, LoadedSnapshot } from "../shared/messages.ts";
+import type { FailedLoad, FromLoad, LoadData, LoadedSnapshot } from "../shared/messages.ts";
 import { safely } from "../shared/safely.ts";
 import { type OpenFile, openFile, type Wanted } from "./folder.ts";
 
 /**
- * Loads snapshot files in a thread, one after the other. The thread ends when no file waits, and after a file that
- * can't be loaded, because its memory is free only then and its decoder may be in a wrong state.
+ * Loads snapshot files in a thread, one after the other. The thread ends when no file waits, because its memory is free
+ * only then. It also ends after a load that makes its memory doubtful: the decoder failed, memory ran out, or the load
+ * took too long. A file that is plainly wrong doesn't end it, because a start of a thread takes longer than most refusals.
  */
 
 const megabyte = 2 ** 20;
@@ -21,6 +22,8 @@ const maxEndMs = 1000;
 const maxYoungGenerationSizeMb = 8;
 /** Memory of a thread that has read nothing yet. */
 const threadBytes = 40 * megabyte;
+
+type EndOfLoad = Exclude<FromLoad, { type: "progress" }>;
 
 export interface LoadLimits {
   /** Memory of a load. */
@@ -51,13 +54,16 @@ export class Loader {
    */
   async load(wanted: Wanted): Promise<LoadedSnapshot> {
     const file = await openFile(wanted.path);
+    let isThreadFit = false;
     try {
-      return await this.#loadOpen(wanted, file);
-    } catch (error) {
-      // A thread that waits for a disk may never end.
-      await Promise.race([this.end(), delay(maxEndMs, undefined, { ref: false })]);
-      throw error;
+      const result = await this.#loadOpen(wanted, file);
+      isThreadFit = result.type === "loaded" || result.isThreadFit;
+      if (result.type === "failed") throw errorOf(result);
+      const { image, file: bytes, warnings } = result;
+      return { image, file: bytes, warnings };
     } finally {
+      // A thread that waits for a disk may never end.
+      if (!isThreadFit) await Promise.race([this.end(), delay(maxEndMs, undefined, { ref: false })]);
       await file.handle.close();
     }
   }
@@ -83,10 +89,11 @@ export class Loader {
     return thread;
   }
 
-  #loadOpen({ name, onRows }: Wanted, { handle, size }: OpenFile): Promise<LoadedSnapshot> {
+  /** Resolves with the thread's last message about a load. @throws Error when none comes */
+  #loadOpen({ name, onRows }: Wanted, { handle, size }: OpenFile): Promise<EndOfLoad> {
     const thread = this.#thread ?? this.#makeThread();
     const maxBytes = Math.max(0, this.#maxBytes - threadBytes);
-    return new Promise<LoadedSnapshot>((resolve, reject) => {
+    return new Promise((resolve, reject) => {
       const late = () =>
         reject(
           new DataError(name, `no end of its load within ${this.#maxMs} ms`, "a snapshot that can be loaded"),
@@ -99,9 +106,7 @@ export class Loader {
       const take = (message: FromLoad) => {
         if (message.type === "progress") return onRows(message.rows);
         over();
-        if (message.type === "failed") return reject(failureOf(message));
-        const { image, file, warnings } = message;
-        resolve({ image, file, warnings });
+        resolve(message);
       };
       const onMessage = safely(take, reject);
       const onError = (error: Error) => {
@@ -129,8 +134,8 @@ function tooLarge(name: string): DataError {
   );
 }
 
-function failureOf({ cause, words }: Extract<FromLoad, { type: "failed" }>): Error {
-  if (cause === "system") return new Error(words.join(": "));
+function errorOf({ isRefused, words }: FailedLoad): Error {
+  if (!isRefused) return new Error(words.join(": "));
   const [subject, found, expected] = words;
   return new DataError(subject, found, expected);
 }

@@ -82,6 +82,8 @@ export class SnapshotFolder {
   readonly #dropped = new Set<string>();
   /** The files to load, as the last scan found them. */
   #waiting = new Map<string, FileState>();
+  /** The file names of all versions in the registry at the last scan. */
+  #known: ReadonlySet<string> = new Set();
   #loading: Promise<void> | undefined;
   #scanning: Promise<void> | undefined;
   #scans = 0;
@@ -124,7 +126,7 @@ export class SnapshotFolder {
   get #served(): Loaded[] {
     const admitted = this.#admitted;
     const there = admitted.filter(({ isThere }) => isThere);
-    const hasReal = this.#hasReal;
+    const { hasReal } = this;
     return (there.length === 0 ? admitted : there)
       .filter((loaded) => !hasReal || isReal(loaded))
       .sort((a, b) => newestFirst(a.name, b.name));
@@ -134,7 +136,8 @@ export class SnapshotFolder {
     return [...this.#loaded.values()].filter(({ isAdmitted }) => isAdmitted);
   }
 
-  get #hasReal(): boolean {
+  /** Whether a real version may be served. If not, any file that isn't loaded yet may hide the synthetic versions. */
+  get hasReal(): boolean {
     return this.#admitted.some((loaded) => loaded.isThere && isReal(loaded));
   }
 
@@ -163,11 +166,13 @@ export class SnapshotFolder {
   }
 
   /**
-   * Retires deleted files, and starts to load new files. A call during a scan waits for that scan. @throws Error of the
-   * system when the folder can't be listed; then nothing changes
+   * Retires deleted files, and starts to load new files. A call during a scan waits for that scan.
+   *
+   * @param names the files that may be loaded; undefined for all
+   * @throws Error of the system when the folder can't be listed; then nothing changes
    */
-  scan(): Promise<void> {
-    this.#scanning ??= this.#scan().finally(() => {
+  scan(names?: ReadonlySet<string>): Promise<void> {
+    this.#scanning ??= this.#scan(names).finally(() => {
       this.#scanning = undefined;
     });
     return this.#scanning;
@@ -178,9 +183,9 @@ export class SnapshotFolder {
     return this.#dropped.size > 0;
   }
 
-  /** Scans, and loads everything that the scan found. */
-  async settle(): Promise<void> {
-    await this.scan();
+  /** Scans, and loads everything that the scan found, or only the files with these names. */
+  async settle(names?: ReadonlySet<string>): Promise<void> {
+    await this.scan(names);
     await this.#loading;
   }
 
@@ -202,20 +207,21 @@ export class SnapshotFolder {
     this.#isClosed = true;
   }
 
-  async #scan(): Promise<void> {
+  async #scan(names?: ReadonlySet<string>): Promise<void> {
     if (this.#isClosed) return;
     this.#scans++;
     const states = await listStates(this.#folder);
     // Nothing is published or retired while the registry's files can't be used. The fault is logged elsewhere.
     if (this.#isServing && this.#with.fault() !== undefined) return;
-    for (const names of [this.#taken, this.#faults, this.#lastLoads, this.#dropped])
-      for (const name of names.keys()) if (!states.has(name)) names.delete(name);
+    for (const notes of [this.#taken, this.#faults, this.#lastLoads, this.#dropped])
+      for (const name of notes.keys()) if (!states.has(name)) notes.delete(name);
     this.#retire(states);
     this.#waiting = new Map();
+    this.#known = new Set(this.#with.registry.versions.all().map(({ version }) => fileOf(version)));
     const unreachable = new Map<string, string>();
     for (const [name, state] of states) {
       if (state instanceof Error) unreachable.set(name, reasonOf(state));
-      else if (this.#mayTake(name, state)) this.#waiting.set(name, state);
+      else if ((names?.has(name) ?? true) && this.#mayTake(name, state)) this.#waiting.set(name, state);
     }
     for (const [name, reason] of unreachable)
       if (this.#unreachable.get(name) !== reason) this.#tellRetry(name, reason);
@@ -237,8 +243,9 @@ export class SnapshotFolder {
   }
 
   /**
-   * Loads the waiting files one after the other, the newest version first. Files that were loaded before come after the
-   * others, the one with the oldest load first, so that a file that changes again and again doesn't hold up any other.
+   * Loads the waiting files one after the other: versions of the registry first, then the newest version first. Files
+   * that were loaded before come after the others, the one with the oldest load first, so that a file that changes again
+   * and again doesn't hold up any other.
    */
   async #loadAll(): Promise<void> {
     while (this.#waiting.size > 0 && !this.#isClosed) {
@@ -262,7 +269,7 @@ export class SnapshotFolder {
 
   #inTurn(a: string, b: string): number {
     const [x, y] = [a, b].map((name) => this.#lastLoads.get(name) ?? 0);
-    return x - y || newestFirst(a, b);
+    return x - y || Number(this.#known.has(b)) - Number(this.#known.has(a)) || newestFirst(a, b);
   }
 
   /** @throws DataError when the file is refused, Error of the system */
@@ -348,7 +355,7 @@ export class SnapshotFolder {
           sha256,
           `${known.sha256}, because ${otherContent}`,
         );
-      if (this.#hasReal && !isReal(loaded)) return;
+      if (this.hasReal && !isReal(loaded)) return;
       if (this.#isServing) this.#register([loaded]);
       loaded.isAdmitted = true;
       this.#faults.delete(name);
@@ -435,7 +442,7 @@ export class SnapshotFolder {
   }
 
   #tellHidden(): void {
-    const hidden = this.#hasReal
+    const hidden = this.hasReal
       ? [...this.#loaded.values()].filter((loaded) => !isReal(loaded)).map(({ name }) => name)
       : [];
     const versions = hidden.filter((name) => !this.#hidden.includes(name)).map(versionOf);
@@ -476,7 +483,7 @@ export class SnapshotFolder {
 const isReal = ({ image }: Loaded) => !image.description.isSynthetic;
 
 const versionOf = (name: string) => name.replace(/\.parquet$/, "");
-const fileOf = (version: string) => `${version}.parquet`;
+export const fileOf = (version: string) => `${version}.parquet`;
 
 /** Compares the names of snapshots. Names that state no version come last. */
 function newestFirst(a: string, b: string): number {

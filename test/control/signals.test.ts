@@ -1,30 +1,11 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
 import { constants } from "node:os";
-import { type TestContext, test } from "node:test";
-import {
-  currentOnly,
-  datasetsFolder,
-  node,
-  ready,
-  spawnServer,
-  temporaryFolder,
-  until,
-} from "../support/server.ts";
-import { signalRows, signalsThat, stopsCleanly, takesSignals } from "../support/stopping.ts";
+import { test } from "node:test";
+import { node } from "../support/server.ts";
+import { signalRows, stopsCleanly } from "../support/stopping.ts";
 
-/** Sends each signal to a real server, and checks what the README's table says about the signal. */
-
-const datasetsDir = datasetsFolder(currentOnly);
-/** SIGRTMIN+3 for programs: the C library uses two real-time signals itself. */
-const realTimeSignal = 37;
-
-function start(t: TestContext, stateDir = temporaryFolder()) {
-  const server = spawnServer({ datasetsDir, stateDir });
-  t.after(() => server.signal("SIGKILL"));
-  return server;
-}
+/** Tests the README's table of signals. The long trials send each signal to a real server. */
 
 test("the README's table has every signal once", () => {
   const all = signalRows.flatMap(({ signals }) => signals.map((name) => constants.signals[name]));
@@ -41,38 +22,6 @@ test("the commands' Node blocks SIGUSR1, so it opens no debugger", () => {
   assert.ok(Number.parseInt(blocked, 16) & (1 << (constants.signals.SIGUSR1 - 1)), status);
 });
 
-test("signals that do nothing or pause leave the server running, without a debugger", async (t) => {
-  const server = start(t);
-  const { ops } = await ready(server);
-  for (const signal of [...signalsThat("nothing"), ...signalsThat("pauses")]) {
-    server.signal(signal);
-    if (signal === "SIGSTOP")
-      await until("the pause", () => / T /.test(readFileSync(`/proc/${server.pid}/stat`, "utf8")));
-    server.signal("SIGCONT");
-    assert.equal((await fetch(`${ops}/readyz`)).status, 200, signal);
-  }
-  server.signal("SIGTERM");
-  const { code, stderr } = await server.finished();
-  assert.equal(code, 0);
-  assert.doesNotMatch(stderr, /debugger/i);
-  assert.doesNotMatch(stderr, /"level":"(warn|error|fatal)".*signal/);
-});
-
 test("SIGTERM stops the server cleanly, with its counts saved", async (t) => {
   await stopsCleanly(t, "SIGTERM");
-});
-
-test("signals that end the server end it at once", async (t) => {
-  for (const signal of signalsThat("ends at once")) {
-    const server = start(t);
-    await until("the first instruction", () => takesSignals(server.pid));
-    server.signal(signal);
-    await server.finished(signal);
-  }
-  const server = start(t);
-  await until("the first instruction", () => takesSignals(server.pid));
-  process.kill(server.pid, realTimeSignal);
-  // Node has no name for this signal.
-  const { stderr } = await server.finished();
-  assert.doesNotMatch(stderr, /stopped/);
 });

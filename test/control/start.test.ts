@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import path from "node:path";
 import { test } from "node:test";
 import * as v from "valibot";
+import { defaultSampleSeed, syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
+import { encodeSnapshot, type Snapshot, versionName } from "../../engine/index.ts";
 import { datasetsResponse } from "../../server/api/responses.ts";
 import { isoTime } from "../../server/shared/time.ts";
 import { registryOf } from "../../server/store/registry.ts";
@@ -19,19 +21,33 @@ import {
   requestText,
   spawnServer,
   startServer,
+  type TestServer,
   temporaryFolder,
+  until,
+  versionSnapshot,
+  versions,
 } from "../support/server.ts";
 import { preloaded } from "../support/stopping.ts";
 
 /** Tests how a server starts and ends: its data, its ready line, its faults. */
 
 const datasetsDir = datasetsFolder(currentOnly);
+const newest = path.join(datasetsDir, "2024.3.parquet");
 const snapshot = readFileSync(path.join(datasetsFolder(["2023.1"]), "2023.1.parquet"));
 
 function stateSavedAt(ms: number): string {
   const folder = temporaryFolder();
   const store = Store.open(folder);
   store.progress.noteSaved(new Date(ms));
+  store.close();
+  return folder;
+}
+
+function stateThatServed(...snapshots: Snapshot[]): string {
+  const folder = temporaryFolder();
+  const store = Store.open(folder);
+  for (const { provenance, sha256, contentSha256 } of snapshots)
+    store.versions.serve(versionName(provenance), sha256, contentSha256, new Date(0));
   store.close();
   return folder;
 }
@@ -71,8 +87,7 @@ test("a DATASETS_DIR with only a damaged snapshot is refused", async () => {
 });
 
 test("a start loads files again that changed while they were loaded, before the server is ready", async () => {
-  // The first two loads of 2024.1 read a file that is replaced meanwhile. A start waits 5 s for further ones, which a busy
-  // machine may need for a single load.
+  // The first two loads of 2024.1 read a file that is replaced meanwhile. A start tries at least three times.
   const preload = `
     import { copyFileSync, renameSync } from "node:fs";
     import promises from "node:fs/promises";
@@ -98,6 +113,73 @@ test("a start loads files again that changed while they were loaded, before the 
     assert.match(server.process.stderr, /"reason":"it changes while it is loaded"/);
     await server.stop();
   }
+});
+
+/** Makes opening a file with this name never end. */
+const openingNeverEnds = (name: string) =>
+  preloaded(`
+    import promises from "node:fs/promises";
+    import { syncBuiltinESMExports } from "node:module";
+    const { open } = promises;
+    promises.open = (file, ...rest) =>
+      String(file).endsWith("/${name}") ? new Promise(() => {}) : open(file, ...rest);
+    syncBuiltinESMExports();`);
+
+async function answers(server: Pick<TestServer, "api" | "key">, versions: readonly string[]): Promise<void> {
+  for (const version of versions) {
+    const path = `/api/v1/versions/${version}/healthcare/prices?procedure=5073`;
+    assert.equal((await call(server, `GET ${path}`)).status, 200, version);
+  }
+}
+
+test("beside known versions, new and wrong files never hold up a start, and each known version answers at once", async () => {
+  const folder = datasetsFolder();
+  const stateDir = stateThatServed(...versions.map(versionSnapshot));
+  const [wrong, unending] = [500, "2099.1.parquet"];
+  for (let i = 1; i <= wrong; i++) writeFileSync(path.join(folder, `2098.${i}.parquet`), damaged);
+  writeFileSync(path.join(folder, unending), snapshot);
+  const again = await startServer({ datasetsDir: folder, stateDir, env: openingNeverEnds(unending) });
+  await answers(again, versions);
+  assert.doesNotMatch(again.process.stderr, /"msg":"snapshot refused"/);
+  await again.stop();
+
+  unlinkSync(path.join(folder, unending));
+  const last = await startServer({ datasetsDir: folder, stateDir });
+  await answers(last, versions);
+  const refused = () => last.process.stderr.split('"msg":"snapshot refused"').length - 1;
+  await until("the wrong files to be refused", () => refused() === wrong);
+  const [first] = last.process.stderr.split('"msg":"snapshot refused"');
+  assert.equal(first.split('"msg":"data version published"').length - 1, versions.length);
+  await last.stop();
+});
+
+test("a start without a known real version waits for all files, so that no synthetic version is served beside a real one", async () => {
+  const synthetic = syntheticSnapshot({ dataYear: 2024, revision: 1, rows: 300, seed: defaultSampleSeed });
+  const folder = datasetsFolder(["2023.1"]);
+  writeFileSync(path.join(folder, "2024.1.parquet"), encodeSnapshot(synthetic));
+  const stateDir = stateThatServed(synthetic);
+  const server = await startServer({ datasetsDir: folder, stateDir });
+  const { data } = v.parse(datasetsResponse, (await call(server, "GET /api/v1/datasets")).json());
+  assert.deepEqual(
+    data.map(({ data_version }) => data_version),
+    ["2023.1"],
+  );
+  await server.stop();
+});
+
+test("a known version that is refused doesn't end a start beside others, and a start without any ends with 1", async () => {
+  const folder = temporaryFolder();
+  const stateDir = stateThatServed(versionSnapshot("2023.1"));
+  writeFileSync(path.join(folder, "2023.1.parquet"), damaged);
+  writeFileSync(path.join(folder, "2022.1.parquet"), damaged);
+  const lines = await refusal({ DATASETS_DIR: folder }, stateDir);
+  assert.match(lines, /found no snapshot that can be loaded/);
+  for (const version of ["2023.1", "2022.1"])
+    assert.match(lines, new RegExp(`"file":"${version}\\.parquet".*"msg":"snapshot refused"`));
+  writeFileSync(path.join(folder, "2024.3.parquet"), readFileSync(newest));
+  const server = await startServer({ datasetsDir: folder, stateDir });
+  await answers(server, ["2024.3"]);
+  await server.stop();
 });
 
 for (const name of ["PORT", "OPS_PORT"])

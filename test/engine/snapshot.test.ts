@@ -725,6 +725,35 @@ test("an empty table, and a footer that declares too many bytes, are refused", a
   );
 });
 
+/** Repeats the first `count` rows of the small snapshot in row groups of 131,072 rows, up to 300,000 rows. */
+function repeatedRows(count: number): Uint8Array {
+  return foreign(
+    (columns) =>
+      columns.map((column) => ({
+        ...column,
+        values: Array.from({ length: 300_000 }, (_, i) => column.values[i % count]),
+      })),
+    (builder) => builder.setMaxRowGroupSize(131_072),
+  );
+}
+
+test("one row again and again is refused before it is decoded", async () => {
+  const withDamagedPages = repeatedRows(1).fill(0xff, 4, 40);
+  assert.match(
+    await refusal(withDamagedPages),
+    /^columns ccn and procedure_code: found \d+ bytes for 300000 rows, expected each pair in one row, which takes at least a bit per row$/,
+  );
+});
+
+test("after more rows than pairs of a facility and a procedure, no more rows are decoded", async () => {
+  const steps: number[] = [];
+  const onRows = (rows: number) => void steps.push(rows);
+  await assert.rejects(decodeSnapshot(repeatedRows(5), subject, { onRows }), {
+    message: `${subject}: row 6, columns ccn and procedure_code: found 010001 and 5071, as in row 1, expected each pair in one row`,
+  });
+  assert.deepEqual(steps, [131_072]);
+});
+
 test("a file that needs more memory than a load may take is refused before it is decoded", async () => {
   await assert.rejects(decodeSnapshot(smallFile, subject, { maxBytes: 2 ** 20 }), (error) => {
     assert.ok(error instanceof DataError);
@@ -735,7 +764,7 @@ test("a file that needs more memory than a load may take is refused before it is
 });
 
 test("a file is read in at most about 50 steps, each of whole row groups", () => {
-  const groupsOf = (...rows: number[]) => rows.map((each) => ({ rows: each, bytes: 0 }));
+  const groupsOf = (...rows: number[]) => rows.map((each) => ({ rows: each, bytes: 0, keyBytes: 0 }));
   const rowsOfSteps = (...rows: number[]) => readsOf(groupsOf(...rows)).map((step) => step.rows);
   assert.deepEqual(rowsOfSteps(131_072, 131_072, 1), [131_072, 131_072, 1]);
   assert.deepEqual(rowsOfSteps(60, 60, 12), [132]);

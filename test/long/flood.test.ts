@@ -339,3 +339,41 @@ test("a server stops in time right after a flood of requests with unread respons
   assert.doesNotMatch(server.process.stderr, /"level":"(error|fatal)"/);
   for (const client of clients) client.cut();
 });
+
+test("connections beyond the descriptor limit are closed at once, and the server keeps working", async (t) => {
+  const maxDescriptors = 400;
+  const server = await startServer({ maxDescriptors });
+  t.after(() => server.process.signal("SIGKILL"));
+  const metric = async (name: string) => {
+    const text = await metricsText(server.ops);
+    return Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1]);
+  };
+  const max = await metric("hcqs_max_connections");
+  assert.ok(max > 100 && max < maxDescriptors, `${max} connections of ${maxDescriptors} descriptors`);
+
+  const request = `GET ${pricesPath}?procedure=5072`;
+  const text = requestText(request, { Authorization: `Bearer ${server.key}` });
+  const open = await Promise.all(Array.from({ length: max }, () => Connection.open(server.api)));
+  await until("all to be open", async () => (await metric("hcqs_open_connections")) === max);
+  const beyond = await Promise.all(Array.from({ length: maxDescriptors }, () => Connection.open(server.api)));
+  for (const connection of beyond)
+    assert.equal((await connection.rest()).length, 0, "closed without an answer");
+  assert.equal(await metric("hcqs_connections_refused_total"), maxDescriptors);
+  for (const connection of [open[0], open[max - 1]]) {
+    await connection.send(text);
+    assert.equal((await connection.answer()).status, 200);
+  }
+  assert.equal((await server.keys("list")).code, 0);
+  // The operator's listener, too, accepts only its share of connections.
+  const idle = await Promise.all(Array.from({ length: 100 }, () => Connection.open(server.ops)));
+  const closed = await until(
+    "some of them to be closed",
+    () => idle.filter((one) => one.isClosed).length >= 36 && idle,
+  );
+  for (const one of closed) one.cut();
+
+  for (const connection of open) connection.cut();
+  await until("all to be gone", async () => (await metric("hcqs_open_connections")) === 0);
+  assert.equal((await call(server, request)).status, 200);
+  assert.equal(await server.stop(), 0);
+});

@@ -23,6 +23,8 @@ import { killRounds, trialRandom } from "./trial.ts";
 
 const datasetsDir = temporaryFolder();
 copyFileSync(path.join(datasetsFolder(), "2023.1.parquet"), path.join(datasetsDir, "2023.1.parquet"));
+/** SIGRTMIN+3 for programs: the C library uses two real-time signals itself. */
+const realTimeSignal = 37;
 
 function start(t: TestContext, env: Record<string, string> = {}) {
   const server = spawnServer({ datasetsDir, stateDir: temporaryFolder(), env: { THREADS: "2", ...env } });
@@ -32,6 +34,38 @@ function start(t: TestContext, env: Record<string, string> = {}) {
 
 for (const signal of signalsThat("stops").filter((name) => name !== "SIGTERM"))
   test(`${signal} stops the server cleanly, with its counts saved`, (t) => stopsCleanly(t, signal));
+
+test("signals that do nothing or pause leave the server running, without a debugger", async (t) => {
+  const server = start(t);
+  const { ops } = await ready(server);
+  for (const signal of [...signalsThat("nothing"), ...signalsThat("pauses")]) {
+    server.signal(signal);
+    if (signal === "SIGSTOP")
+      await until("the pause", () => / T /.test(readFileSync(`/proc/${server.pid}/stat`, "utf8")));
+    server.signal("SIGCONT");
+    assert.equal((await fetch(`${ops}/readyz`)).status, 200, signal);
+  }
+  server.signal("SIGTERM");
+  const { code, stderr } = await server.finished();
+  assert.equal(code, 0);
+  assert.doesNotMatch(stderr, /debugger/i);
+  assert.doesNotMatch(stderr, /"level":"(warn|error|fatal)".*signal/);
+});
+
+test("signals that end the server end it at once", async (t) => {
+  for (const signal of signalsThat("ends at once")) {
+    const server = start(t);
+    await until("the first instruction", () => takesSignals(server.pid));
+    server.signal(signal);
+    await server.finished(signal);
+  }
+  const server = start(t);
+  await until("the first instruction", () => takesSignals(server.pid));
+  process.kill(server.pid, realTimeSignal);
+  // Node has no name for this signal.
+  const { stderr } = await server.finished();
+  assert.doesNotMatch(stderr, /stopped/);
+});
 
 test("SIGTERM or SIGINT at any moment of a start stops the server cleanly", async (t) => {
   const random = trialRandom(t);

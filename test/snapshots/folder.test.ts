@@ -771,6 +771,23 @@ test("the newest version is loaded first, and one file at a time, whatever comes
   );
 });
 
+test("versions of the registry are loaded first, the newest first, and a start can load these alone", async () => {
+  const store = Store.inMemory();
+  for (const version of ["2022.7", "2023.9", "2019.1"]) store.versions.serve(version, "a", "b", new Date(0));
+  const asked: string[] = [];
+  const load = (wanted: Wanted) => {
+    asked.push(wanted.name);
+    return loadHere(wanted);
+  };
+  const trial = new Trial({ store, load });
+  for (const name of ["2022.7", "2023.9", "2024.1", "2020.1"])
+    trial.put(`${name}.parquet`, Buffer.from("no snapshot"));
+  await trial.snapshots.settle(new Set(["2022.7.parquet"]));
+  assert.deepEqual(asked, ["2022.7.parquet"]);
+  await trial.snapshots.settle();
+  assert.deepEqual(asked.slice(1), ["2023.9.parquet", "2024.1.parquet", "2020.1.parquet"]);
+});
+
 test("a closed folder publishes nothing, not even a load in progress, and leaves the registry unchanged", async () => {
   const trial = new Trial();
   trial.put("2024.1.parquet", fileOf("2024.1"));

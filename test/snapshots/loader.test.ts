@@ -8,7 +8,8 @@ import type { Worker } from "node:worker_threads";
 import { attachImage, encodeSnapshot } from "../../engine/index.ts";
 import type { Wanted } from "../../server/snapshots/folder.ts";
 import { defaultLimits, Loader, type LoadLimits } from "../../server/snapshots/loader.ts";
-import { type ShortRow, snapshotOf } from "../support/fixtures.ts";
+import { columnsOf, damages, type ShortRow, snapshotOf } from "../support/fixtures.ts";
+import { fileOf } from "../support/parquet-file.ts";
 import { seededRandom } from "../support/random.ts";
 import { temporaryFolder } from "../support/server.ts";
 
@@ -23,7 +24,11 @@ function wantedOf(bytes: Uint8Array): Wanted {
   return { name, path: file, onRows: () => {} };
 }
 
-const small = encodeSnapshot(snapshotOf([["010001", "AL", "5072", 100, 50]]));
+const content = snapshotOf([["010001", "AL", "5072", 100, 50]]);
+const small = encodeSnapshot(content);
+/** A file whose footer makes the decoder fail, and one that lacks required columns. */
+const trapping = damages.flip(fileOf(columnsOf(content), new Map()), seededRandom(40));
+const columnless = fileOf(columnsOf(content).slice(5), new Map());
 
 /** A snapshot whose hospitals have names of many words. All words are different. */
 function wordy(facilities: number): Uint8Array {
@@ -57,28 +62,46 @@ async function threadsOf(work: () => Promise<unknown>): Promise<{ most: number; 
 
 const loadFile = async (wanted: Wanted, limits: Partial<LoadLimits> = {}) => {
   const loader = new Loader(limits);
-  const loaded = await loader.load(wanted);
-  await loader.end();
-  return loaded;
+  try {
+    return await loader.load(wanted);
+  } finally {
+    await loader.end();
+  }
 };
 
-test("waiting files are loaded by one thread, which ends with the last one and after a file that can't be loaded", async () => {
+test("one thread loads waiting files and refuses wrong ones, until none waits", async () => {
   const damaged = Buffer.from(small);
   damaged[20] ^= 255;
-  const [good, bad] = [wantedOf(small), wantedOf(damaged)];
+  const wrong = [damaged, small.subarray(0, 500), Buffer.from("no snapshot"), columnless].map(wantedOf);
+  const good = wantedOf(small);
   const loader = new Loader();
   const threads = await threadsOf(async () => {
-    for (let i = 0; i < 3; i++) {
+    for (const file of wrong) {
+      await assert.rejects(loader.load(file), { name: "DataError" });
       const loaded = await loader.load(good);
       assert.equal(attachImage(loaded.image).description.counts.rows, 1);
     }
-    await assert.rejects(loader.load(bad), { name: "DataError" });
-    await loader.load(good);
     await loader.end();
     await loader.load(good);
     await loader.end();
   });
-  assert.deepEqual(threads, { most: 1, all: 3 });
+  assert.deepEqual(threads, { most: 1, all: 2 });
+});
+
+test("a thread ends after a load that fails the decoder or takes too long", async () => {
+  const good = wantedOf(small);
+  const loader = new Loader();
+  const threads = await threadsOf(async () => {
+    await assert.rejects(loader.load(wantedOf(trapping)), {
+      name: "DataError",
+      message: /found damage \(the decoder failed\)/,
+    });
+    await loader.load(good);
+    await loader.end();
+    const hurried = new Loader({ maxMs: 0 });
+    for (let i = 0; i < 2; i++) await assert.rejects(hurried.load(good), { name: "DataError" });
+  });
+  assert.deepEqual(threads, { most: 1, all: 4 });
 });
 
 test("a snapshot with large texts is refused before its texts fill the memory", async () => {

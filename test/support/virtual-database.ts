@@ -1,8 +1,28 @@
 import { PGlite } from "@electric-sql/pglite";
 import { installation } from "../../server/parts/postgres/schema.ts";
 
-/** The servers' database in PostgreSQL as WebAssembly, with a clock that tests set. */
+/** The servers' database in PostgreSQL as WebAssembly. */
 
+/** The files of a database with the schema. To make them takes far longer than to read them. */
+let template: Promise<File | Blob> | undefined;
+
+async function makeTemplate(): Promise<File | Blob> {
+  const database = await PGlite.create();
+  await database.transaction(async (transaction) => {
+    await transaction.exec(installation);
+  });
+  const files = await database.dumpDataDir("none");
+  await database.close();
+  return files;
+}
+
+/** Makes a database of its own with the schema. Its clock is real. */
+export async function newDatabase(): Promise<PGlite> {
+  template ??= makeTemplate();
+  return PGlite.create({ loadDataDir: await template });
+}
+
+/** A database with the schema and with a clock that tests set. */
 export class VirtualDatabase {
   readonly #database: PGlite;
 
@@ -11,10 +31,7 @@ export class VirtualDatabase {
   }
 
   static async create(): Promise<VirtualDatabase> {
-    const database = await PGlite.create();
-    await database.transaction(async (transaction) => {
-      await transaction.exec(installation);
-    });
+    const database = await newDatabase();
     // A function of the first schema in the path takes the place of PostgreSQL's own.
     await database.exec(`CREATE SCHEMA virtual; CREATE TABLE virtual.clock (now timestamptz);
       INSERT INTO virtual.clock VALUES (now());

@@ -152,6 +152,8 @@ testOfClicks("a visitor can get a key, use it, see its usage, rotate it and revo
   await button(page, "Make a new key in its place").click();
   const second = await shownKey(page);
   assert.equal(await keptKey(page), second);
+  // Another key in the browser isn't another sign-in.
+  assert.notEqual(await page.evaluate("document.activeElement.id"), "main");
   assert.deepEqual([await statusOf(first), await statusOf(second)], [200, 200]);
   await page
     .locator("li", { hasText: last4(first) })

@@ -1,20 +1,17 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, test } from "node:test";
-import { PGlite } from "@electric-sql/pglite";
 import type { Asked } from "../../../server/parts/postgres/permits.ts";
 import { installation } from "../../../server/parts/postgres/schema.ts";
 import { dayName, monthOf } from "../../../server/shared/months.ts";
 import { newRow, type Row, takeFrom } from "../../support/permit-servers.ts";
 import { seededRandom } from "../../support/random.ts";
+import { newDatabase } from "../../support/virtual-database.ts";
 
 /** Tests the SQL of the servers' database in PostgreSQL as WebAssembly. Its clock is real, so the rows' times are moved. */
 
-const database = await PGlite.create();
+const database = await newDatabase();
 after(() => database.close());
-await database.transaction(async (transaction) => {
-  await transaction.exec(installation);
-});
 
 async function rows<Found>(sql: string, values: readonly unknown[] = []): Promise<Found[]> {
   return (await database.query<Found>(sql, [...values])).rows;

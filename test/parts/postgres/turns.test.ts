@@ -1,16 +1,12 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { PGlite } from "@electric-sql/pglite";
-import { installation } from "../../../server/parts/postgres/schema.ts";
 import { takeTurn } from "../../../server/parts/postgres/turns.ts";
+import { newDatabase } from "../../support/virtual-database.ts";
 
 /** Tests turns in PostgreSQL as WebAssembly. Its clock is real, so the turns' ends are moved. */
 
-const database = await PGlite.create();
+const database = await newDatabase();
 after(() => database.close());
-await database.transaction(async (transaction) => {
-  await transaction.exec(installation);
-});
 const client = {
   async query<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
     return (await database.query<Row>(text, [...values])).rows;
