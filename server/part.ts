@@ -2,11 +2,12 @@ import type { ServerResponse } from "node:http";
 import type { Logger } from "pino";
 import { DataError } from "../engine/query.ts";
 import type { PermitTable } from "./accounts/permit-table.ts";
-import type { Accounts } from "./accounts/sync.ts";
+import type { Accounts, IsForVisitors } from "./accounts/sync.ts";
 import type { Connections } from "./shared/connections.ts";
 import type { Mailer } from "./shared/mail.ts";
 import type { PermitAnswer, PortalReply, PortalRequest, Wait, WebFile } from "./shared/messages.ts";
 import type { Metrics } from "./shared/metrics.ts";
+import type { ShareLimits } from "./shared/plans.ts";
 import {
   readSettings,
   readTable,
@@ -33,6 +34,8 @@ export interface Part {
 export interface PartRun {
   /** The module that runs in serving threads; see `serving/pages-part.ts`. */
   readonly serving?: URL;
+  /** The key that all visitors of the part's pages use, and the share of it that each address has. */
+  readonly visitors?: { limits: ShareLimits; isTheirs: IsForVisitors };
   /** Runs the part's checks that need no state, before a state is made. @throws DataError when a check fails */
   check?(isShared: boolean): Promise<void>;
   /** Shares the state among several servers. At most one part does this. */

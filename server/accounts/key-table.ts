@@ -29,6 +29,12 @@ const groupEntries = 1024;
 /** The largest day that 16 bits hold, in the year 2149. Later days are stored as this day. */
 const maxDay = 2 ** 16 - 1;
 
+/** Marks the slot of a key that all visitors of the pages use. The other way round it is `accountSlot`. */
+const visitorsSlot = (slot: number) => -2 - slot;
+
+/** Returns the account's slot for a number that `KeyTable.slotOf` returned, if it isn't −1. */
+export const accountSlot = (found: number) => (found < -1 ? visitorsSlot(found) : found);
+
 export type SlotState = "active" | "suspended" | "deleted";
 
 export class KeyTable {
@@ -56,11 +62,16 @@ export class KeyTable {
     return this.#count;
   }
 
-  /** Adds a key, or replaces the entry of its hash. @throws DataError when the table is full */
+  /**
+   * Adds a key, or replaces the entry of its hash.
+   * @param isForVisitors whether all visitors of the pages use the key; see `slotOf`
+   * @throws DataError when the table is full
+   */
   put(
     key: Pick<StoredKey, "id" | "hash" | "expires_at" | "revoked_at">,
     slot: number,
     isSuspended = false,
+    isForVisitors = false,
   ): void {
     const found = this.find(key.hash);
     const at = found < 0 ? ~found : found;
@@ -70,7 +81,7 @@ export class KeyTable {
       for (let i = 0; i < 4; i++) this.#words[at + hashWord + i] = key.hash.readInt32LE(4 * i);
     }
     this.#ids[at / entryWords] = key.id;
-    this.#words[at + slotWord] = slot;
+    this.#words[at + slotWord] = isForVisitors ? visitorsSlot(slot) : slot;
     // Readers see an aligned store of 64 bits whole or not at all.
     this.#expiries[(at + expiryWord) / 2] = key.expires_at ?? Number.POSITIVE_INFINITY;
     const usable = isSuspended ? suspended : active;
@@ -84,7 +95,7 @@ export class KeyTable {
     for (let at = 0; at < capacity * entryWords; at += entryWords) {
       const state = this.#halves[2 * at];
       if (state !== active && state !== suspended) continue;
-      const wanted = states.get(this.#words[at + slotWord]);
+      const wanted = states.get(accountSlot(this.#words[at + slotWord]));
       if (wanted === undefined) continue;
       const next = wanted === "active" ? active : wanted === "suspended" ? suspended : revoked;
       if (next !== state) Atomics.store(this.#halves, 2 * at, next);
@@ -114,7 +125,7 @@ export class KeyTable {
 
   /**
    * Returns the account slot of an entry, and marks its key as used. Returns −1 if the key is revoked, suspended or
-   * expired.
+   * expired. For a key that all visitors of the pages use, the number is below −1, and `accountSlot` gives the slot.
    */
   slotOf(entry: number, nowMs: number): number {
     if (Atomics.load(this.#halves, 2 * entry) !== active) return -1;
@@ -150,6 +161,6 @@ export class KeyTable {
 
   /** Returns the account slot and the id of an entry's key, whatever its state. */
   holderOf(entry: number): { slot: number; id: number } {
-    return { slot: this.#words[entry + slotWord], id: this.#ids[entry / entryWords] };
+    return { slot: accountSlot(this.#words[entry + slotWord]), id: this.#ids[entry / entryWords] };
   }
 }

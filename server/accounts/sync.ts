@@ -54,6 +54,9 @@ interface Tables {
  */
 export const lookBackMs = 14 * dayMs;
 
+/** Whether all visitors of the pages use a key. */
+export type IsForVisitors = (key: StoredKey, account: Account) => boolean;
+
 export class Accounts {
   readonly tables: Tables;
   readonly #store: Store;
@@ -77,8 +80,16 @@ export class Accounts {
   /** Whether a key works on this server even after its expiry. Called when the key is read from the database. */
   neverExpires: (key: StoredKey) => boolean = () => false;
 
-  constructor(store: Store, nowMs: number, tables: Partial<Tables> = {}) {
+  readonly #isForVisitors: IsForVisitors;
+
+  constructor(
+    store: Store,
+    nowMs: number,
+    tables: Partial<Tables> = {},
+    isForVisitors: IsForVisitors = () => false,
+  ) {
     this.#store = store;
+    this.#isForVisitors = isForVisitors;
     this.tables = {
       ...{ keys: new KeyTable(), ceilings: new Limits(), names: new AccountNames() },
       ...{ days: new UsageDays(), events: new UsageEvents(), ...tables },
@@ -149,7 +160,11 @@ export class Accounts {
     for (const { changed, ...key } of this.#store.keys.since(this.#applied.keys)) {
       const entry = this.#entries.get(key.account);
       const read = this.neverExpires(key) ? { ...key, expires_at: null } : key;
-      if (entry !== undefined) this.tables.keys.put(read, entry.slot, entry.account.suspended_at !== null);
+      if (entry !== undefined) {
+        const { slot, account } = entry;
+        const isSuspended = account.suspended_at !== null;
+        this.tables.keys.put(read, slot, isSuspended, this.#isForVisitors(key, account));
+      }
       this.#applied.keys = changed;
     }
     this.#readEvents();

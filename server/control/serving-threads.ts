@@ -204,7 +204,7 @@ export class ServingThreads {
   }
 }
 
-type Tables = Pick<ServeData, "keys" | "ceilings" | "areShared" | "names" | "days" | "events">;
+type Tables = Pick<ServeData, "keys" | "ceilings" | "areShared" | "names" | "days" | "events" | "shares">;
 
 /** Begins to serve on PORT. Returns the port, which the system chooses if PORT is 0. */
 export async function startServing(

@@ -1,4 +1,5 @@
 import { DataError, reasonOf } from "../../engine/query.ts";
+import { AddressShares } from "../accounts/address-shares.ts";
 import { makeKey } from "../accounts/changes.ts";
 import { Limits } from "../accounts/limits.ts";
 import { logEvents } from "../accounts/quota-events.ts";
@@ -71,7 +72,9 @@ async function start({ settings, parts }: Configuration): Promise<void> {
     if (store.accounts.byName(account) === undefined)
       log.warn({ account }, "ACCESS_LOG_ACCOUNTS names an account that doesn't exist yet");
   const ceilings = shared?.permits ?? new Limits();
-  const accounts = new Accounts(store, Date.now(), { ceilings });
+  const visitors = parts.find((part) => part.visitors !== undefined)?.visitors;
+  const shares = visitors && new AddressShares(visitors.limits);
+  const accounts = new Accounts(store, Date.now(), { ceilings }, visitors?.isTheirs);
   const save = () => logEvents(log, accounts.save(Date.now()));
   saveAtEnd(state, save);
   health.isUnread = () => shared?.isUnread() ?? false;
@@ -112,6 +115,7 @@ async function start({ settings, parts }: Configuration): Promise<void> {
   const tables = {
     ...{ keys: keys.buffer, ceilings: ceilings.buffer, areShared: isShared },
     ...{ names: names.buffer, days: days.buffer, events: events.buffer },
+    shares: shares && { limits: shares.limits, buffer: shares.buffer },
   };
   const pages = running.find((part) => part.pages !== undefined)?.pages;
   threads.onWait = (thread, waits) => shared?.wait(thread, waits);

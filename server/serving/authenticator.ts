@@ -1,4 +1,4 @@
-import type { KeyTable } from "../accounts/key-table.ts";
+import { accountSlot, type KeyTable } from "../accounts/key-table.ts";
 import { bearerKey, hashKey, isWellFormed } from "../accounts/keys.ts";
 import type { KeyFault } from "../shared/traffic.ts";
 
@@ -9,6 +9,11 @@ const places = 2 ** 13;
 /** Maximum letters of a header that is remembered. Longer headers only have more spaces before the key. */
 const maxLetters = 100;
 
+/** The account of a key that all visitors of the pages use. */
+export interface VisitorsKey {
+  slot: number;
+}
+
 export class Authenticator {
   readonly #keys: KeyTable;
   /** The last well-formed headers, by a hash of three letters. A Map would hash all letters, which takes longer. */
@@ -18,8 +23,11 @@ export class Authenticator {
     this.#keys = keys;
   }
 
-  /** Finds the key in an Authorization header. Returns the slot of the key's account, or the key's fault. */
-  slotOf(authorization: string, nowMs: number): number | KeyFault {
+  /**
+   * Finds the key in an Authorization header. Returns the slot of the key's account, or the key's fault. Other keys than
+   * the visitors' pay nothing for the difference, because a slot is a number.
+   */
+  slotOf(authorization: string, nowMs: number): number | KeyFault | VisitorsKey {
     const letters =
       authorization.charCodeAt(14) + 62 * authorization.charCodeAt(16) + 3844 * authorization.charCodeAt(18);
     const place = letters & (places - 1);
@@ -33,6 +41,7 @@ export class Authenticator {
     }
     if (found.entry < 0) return "unknown";
     const slot = this.#keys.slotOf(found.entry, nowMs);
-    return slot < 0 ? "inactive" : slot;
+    if (slot >= 0) return slot;
+    return slot === -1 ? "inactive" : { slot: accountSlot(slot) };
   }
 }

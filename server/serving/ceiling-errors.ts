@@ -1,3 +1,4 @@
+import type { ShareRefusal } from "../accounts/address-shares.ts";
 import { burstExceeded, type Ceilings, quotaExceeded } from "../accounts/limits.ts";
 import { databaseAway } from "../accounts/permit-table.ts";
 import { ApiError, type ReachedCeiling } from "../api/errors.ts";
@@ -40,6 +41,19 @@ export function ceilingReply(
       // The month may have requests left, but this server can't admit them yet.
       return reply("burst", clockWasSet, nowMs, nowMs + 1000);
   }
+}
+
+/** Makes the reply to a request that its address's share of the visitors' key refuses, and counts the refusal. */
+export function shareReply(
+  { ceiling, nextMs }: ShareRefusal,
+  slot: number,
+  nowMs: number,
+  traffic: Pick<ThreadTraffic, "refused">,
+): Reply {
+  traffic.refused("address", slot);
+  const per = ceiling === "burst" ? "second" : "day";
+  const message = `your address has used up its share of these pages' requests per ${per}; with a key of your own you have your own limits: get one at /signup`;
+  return reply(ceiling, message, nowMs, nextMs);
 }
 
 const cannotCount = new ApiError(

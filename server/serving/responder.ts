@@ -98,6 +98,11 @@ export class Responder {
     return this.#handled;
   }
 
+  /** The request that is being answered, whose client's address is read only for some. */
+  get asking(): HttpResponse {
+    return this.#response;
+  }
+
   /** Number of answers that aren't completely sent. Small answers in the library's own memory aren't counted. */
   get pending(): number {
     return this.#pending;
@@ -131,6 +136,7 @@ export class Responder {
     const hasBody = announcesBody(req);
     const connection = req.getHeader(headerNames.connection);
     this.#isHead = method === "HEAD";
+    this.#response = res;
     const reply = this.#replyTo(req, path, method, hasBody);
     // If the Connection header is exactly `close`, the library closes the connection itself, and drops no answers to
     // earlier requests. So only a longer header is examined here.

@@ -1,3 +1,4 @@
+import type { ShareRefusal } from "../accounts/address-shares.ts";
 import type { KeyTable } from "../accounts/key-table.ts";
 import { mustWait, PermitTable } from "../accounts/permit-table.ts";
 import type { Versions } from "../api/endpoint.ts";
@@ -7,7 +8,7 @@ import { startOfMonth } from "../shared/months.ts";
 import type { ThreadTraffic } from "../shared/traffic.ts";
 import { Answers } from "./answers.ts";
 import { Authenticator } from "./authenticator.ts";
-import { ceilingReply } from "./ceiling-errors.ts";
+import { ceilingReply, shareReply } from "./ceiling-errors.ts";
 import { WallClock } from "./clock.ts";
 import { Month } from "./month.ts";
 import { errorReply, headerNames, type Reply, type RequestHead } from "./reply.ts";
@@ -22,6 +23,13 @@ interface ServiceOptions extends UsageTables {
   now: () => number;
   /** Returns milliseconds of a clock that never jumps and is the same in all threads. */
   steadyNow: () => number;
+  /**
+   * Takes a request with the visitors' key from the share of its client's address. Undefined without such a share.
+   * @returns undefined for an admitted request
+   */
+  takeShare?:
+    | ((request: RequestHead, nowMs: number, steadyMs: number) => ShareRefusal | undefined)
+    | undefined;
   traffic: Pick<ThreadTraffic, "refused" | "unauthorized">;
   /** Logs the cause of a 500. */
   report: (error: unknown) => void;
@@ -57,7 +65,7 @@ export class Service {
   }
 
   /**
-   * Answers a request. Checks key, burst, quota, path, method, parameters and data, in this order.
+   * Answers a request. Checks key, the address's share of the visitors' key, burst, quota, path, method, parameters and data, in this order.
    * @param path undecoded
    */
   answer(request: RequestHead, path: string, method: string, hasBody: boolean): Reply {
@@ -73,11 +81,17 @@ export class Service {
       const month = this.#month;
 
       const found = this.#authenticator.slotOf(request.getHeader(headerNames.authorization), nowMs);
-      if (typeof found === "string") {
+      if (typeof found === "number") slot = found;
+      else if (typeof found === "string") {
         traffic.unauthorized(found);
         return found === "missing" ? month.missingKey : month.invalidKey;
+      } else {
+        slot = found.slot;
+        // A request that has waited for a permit took its share before.
+        const refusal =
+          this.#outcome === undefined ? this.#options.takeShare?.(request, nowMs, steadyMs) : undefined;
+        if (refusal !== undefined) return shareReply(refusal, slot, nowMs, traffic);
       }
-      slot = found;
       remaining =
         this.#outcome === undefined
           ? ceilings.admit(slot, month.number, steadyMs)

@@ -1,5 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { attachImage, reasonOf, versionName } from "../../engine/query.ts";
+import { AddressShares } from "../accounts/address-shares.ts";
 import { UsageDays } from "../accounts/days.ts";
 import { UsageEvents } from "../accounts/events.ts";
 import { KeyTable } from "../accounts/key-table.ts";
@@ -23,6 +24,7 @@ import { collectGarbage, steadyClock, watchHeap } from "../shared/runtime.ts";
 import { safely, stackOf } from "../shared/safely.ts";
 import { ThreadTraffic } from "../shared/traffic.ts";
 import { AccessLog } from "./access-log.ts";
+import { addressPartsOf, clientAddress, clientOf } from "./client-address.ts";
 import { withCors } from "./cors.ts";
 import { type HttpServer, serveHttp } from "./listener.ts";
 import type { MakePages, PagesContext, ServingPages } from "./pages-part.ts";
@@ -117,6 +119,8 @@ function start(data: ServeData, published: readonly PublishedVersion[]): Started
   const [keys, names] = [new KeyTable(data.keys), new AccountNames(data.names)];
   const ids = new RequestIds();
   const permits = data.areShared ? new PermitTable(data.ceilings) : undefined;
+  const { trustedProxies } = code;
+  const shares = data.shares && new AddressShares(data.shares.limits, data.shares.buffer);
   const service = new Service({
     keys,
     ceilings: permits ?? new Limits(data.ceilings),
@@ -126,11 +130,16 @@ function start(data: ServeData, published: readonly PublishedVersion[]): Started
     versions: versionsOf(published),
     now: Date.now,
     steadyNow: steadyClock(),
+    takeShare:
+      shares &&
+      ((request, nowMs, steadyMs) => {
+        const parts = addressPartsOf(responder.asking, request);
+        return shares.take(clientOf(clientAddress(parts, trustedProxies)), nowMs, steadyMs);
+      }),
     traffic,
     report: (error) => report(error, ids.announce()),
   });
   const { corsOrigins } = data;
-  const { trustedProxies } = code;
   const answer: Respond = (request, path, method, hasBody) => service.answer(request, path, method, hasBody);
   const answerApi = corsOrigins.length === 0 ? answer : withCors(answer, corsOrigins);
   const answerAll: Respond = (request, path, method, hasBody) =>
@@ -152,7 +161,7 @@ function start(data: ServeData, published: readonly PublishedVersion[]): Started
     answerAfterWait: (slot: number, monthOrReason: number, answer: () => Reply) =>
       service.answerAfterWait(slot, monthOrReason, answer),
   };
-  const responder = new Responder(traffic, isEnding, answerAll, ids, waiting, log, waits);
+  const responder: Responder = new Responder(traffic, isEnding, answerAll, ids, waiting, log, waits);
   const posts = pages && new Posts(pages.posts, responder, traffic);
   const server = serveHttp(
     data.host,

@@ -1,4 +1,5 @@
 import type { Changes } from "../../engine/query.ts";
+import type { ShareLimits } from "./plans.ts";
 
 /** Messages between the control thread and the threads that it starts. Buffers are shared, never copied. */
 
@@ -47,6 +48,8 @@ export interface ServeData {
   names: SharedArrayBuffer;
   days: SharedArrayBuffer;
   events: SharedArrayBuffer;
+  /** The shares of the pages' key by address; undefined if the pages have none. */
+  shares: { limits: ShareLimits; buffer: SharedArrayBuffer } | undefined;
   traffic: SharedArrayBuffer;
   /** Maximum requests to log per second. */
   accessLog: number;

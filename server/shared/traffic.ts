@@ -19,9 +19,9 @@ const statusNames: readonly string[] = ["other", ...statuses.map(String)];
 
 /**
  * Reasons for a 429. `burst`: the rate is used up. `quota`: the quota is used up. `clock`: the clock was set, and the
- * month's usage isn't read yet.
+ * month's usage isn't read yet. `address`: the client's address has used up its share of the pages' key.
  */
-export const ceilings = ["burst", "quota", "clock"] as const;
+export const ceilings = ["burst", "quota", "clock", "address"] as const;
 type Ceiling = (typeof ceilings)[number];
 
 /** Reasons for a 401. An inactive key is revoked or expired, or its account is suspended or deleted. */
@@ -180,11 +180,11 @@ export class Traffic {
         if (found.requests > 0 || alertedStatuses.includes(status))
           answers.push({ route: name, status, ...found });
       }
-    const [burst, quota, clock] = ceilings.map((_, i) => this.#sum(i));
+    const [burst, quota, clock, address] = ceilings.map((_, i) => this.#sum(i));
     const [missing, malformed, unknown, inactive] = keyFaults.map((_, i) => this.#sum(ceilings.length + i));
     return {
       answers,
-      refused: { burst, quota, clock },
+      refused: { burst, quota, clock, address },
       unauthorized: { missing, malformed, unknown, inactive },
     };
   }

@@ -121,6 +121,7 @@ test("requests over a limit are counted by limit, and unauthorized ones by reaso
     ['hcqs_limit_refusals_total{ceiling="burst"}', 2],
     ['hcqs_limit_refusals_total{ceiling="quota"}', 2],
     ['hcqs_limit_refusals_total{ceiling="clock"}', 0],
+    ['hcqs_limit_refusals_total{ceiling="address"}', 0],
     ['hcqs_unauthorized_total{reason="missing"}', 2],
     ['hcqs_unauthorized_total{reason="malformed"}', 1],
     ['hcqs_unauthorized_total{reason="unknown"}', 1],

@@ -6,4 +6,5 @@ import "../parts/portal/loading.test.ts";
 import "../parts/portal/pages.test.ts";
 import "../parts/portal/posts.test.ts";
 import "../parts/portal/rate-limits.test.ts";
+import "../parts/portal/shares.test.ts";
 import "../parts/portal/signup.test.ts";

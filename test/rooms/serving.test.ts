@@ -1,9 +1,11 @@
 // Runs these test files in one process, because loading the modules takes as long as the tests of one file.
 import "../serving/answer-cache.test.ts";
+import "../serving/client-address.test.ts";
 import "../serving/kept.test.ts";
 import "../serving/permit-queue.test.ts";
 import "../serving/permit-waits.test.ts";
 import "../serving/posts.test.ts";
 import "../serving/reply.test.ts";
+import "../serving/shares.test.ts";
 import "../serving/turns.test.ts";
 import "../serving/waiting.test.ts";

@@ -20,6 +20,7 @@ export const form = (email: string, name = "Ann Smith") => ({ name, email, websi
 export const closed: PortalSettings = {
   ...{ signup: "off", signupDaily: 0, webhookAllowLoopback: false, embedOrigins: [] },
   ...{ portalAccount: undefined, mayMakeAccount: false, publicUrl: undefined },
+  addressLimits: { perSecond: 0, perDay: 0 },
 };
 
 export class Portal {

@@ -1343,7 +1343,7 @@ describe("the explore page", () => {
       await heading(page, "60 hospitals");
       for (const [status, text] of [
         [401, "A key is needed to look."],
-        [429, "The requests of this page for this month are used up."],
+        [429, "The requests without a key of your own are used up for now."],
       ] as const) {
         await page.route("**/api/**", async (route, request) => {
           const isOwn = request.headers().authorization === `Bearer ${server.key}`;

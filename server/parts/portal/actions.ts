@@ -6,6 +6,7 @@ import { maxKeys } from "../../accounts/key-table.ts";
 import { bearerKey, hashKey, isWellFormed } from "../../accounts/keys.ts";
 import { ApiError, constantError, echo } from "../../api/errors.ts";
 import type { Core } from "../../part.ts";
+import { clientOf } from "../../serving/client-address.ts";
 import { maxPostsPerClient } from "../../serving/posts.ts";
 import type { PortalReply, PortalRequest } from "../../shared/messages.ts";
 import { StateUnavailable } from "../../shared/state-unavailable.ts";
@@ -21,7 +22,7 @@ import {
   rotationFields,
   webhookFields,
 } from "./own-account.ts";
-import { Buckets, clientOf, tooMany } from "./rate-limits.ts";
+import { Buckets, tooMany } from "./rate-limits.ts";
 import { errorReply, unavailable } from "./reply.ts";
 import type { PortalSettings } from "./settings.ts";
 import { checkOpen, confirmSignup, linkFields, type SignupOptions, signUp, signupFields } from "./signups.ts";

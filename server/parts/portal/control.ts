@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import type { Core, RunningPart } from "../../part.ts";
+import { monthOf } from "../../shared/months.ts";
 import { databaseFile } from "../../store/served.ts";
 import { noPortalAccount, PortalHost } from "./host.ts";
 import type { PortalSettings } from "./settings.ts";
@@ -27,6 +28,7 @@ export async function startPortal(settings: PortalSettings, core: Core): Promise
     keyCount: () => core.accounts.tables.keys.count,
     now: () => new Date(),
   });
+  if (settings.portalAccount !== undefined) watchQuota(settings.portalAccount, core);
   core.accounts.neverExpires = (key) => portal.isCurrent(key);
   core.atEnd(async () => {
     if (core.fault() === undefined) await portal.end();
@@ -40,4 +42,23 @@ export async function startPortal(settings: PortalSettings, core: Core): Promise
       });
     },
   };
+}
+
+/** Shows how much of its month's requests the pages' account has used, for an alert before visitors get none. */
+function watchQuota(name: string, { accounts, metrics }: Core): void {
+  const slotOf = () => {
+    for (const [slot, other] of accounts.names()) if (other === name) return slot;
+    return undefined;
+  };
+  metrics.gauge(
+    "hcqs_pages_quota_used_ratio",
+    "Share of the month's requests of the pages' account that are used",
+    () => {
+      const slot = slotOf();
+      if (slot === undefined) return 0;
+      const { ceilings } = accounts.tables;
+      const { quota } = ceilings.ceilings(slot);
+      return quota === 0 ? 1 : 1 - ceilings.remaining(slot, monthOf(Date.now())) / quota;
+    },
+  );
 }

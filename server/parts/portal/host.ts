@@ -8,6 +8,7 @@ import type { StoredKey } from "../../store/store.ts";
 import { PortalActions, type PortalOptions } from "./actions.ts";
 import { Pages } from "./pages.ts";
 import { errorReply, unavailable } from "./reply.ts";
+import { pagesLabel } from "./settings.ts";
 import { linkHours, minElapsedMs, newcomersPlan } from "./signups.ts";
 
 /** Runs the portal in the control thread: makes the pages, with their API key, and handles visitors' posts. */
@@ -105,7 +106,14 @@ export class PortalHost {
           replaced.id,
           Math.max(now().getTime(), replaced.madeAt + renewedAfterMs) + overlapMs,
         );
-      return store.keys.create(account.id, hashKey(key), key.slice(-4), madeAt + keyLivesMs, now());
+      return store.keys.create(
+        account.id,
+        hashKey(key),
+        key.slice(-4),
+        madeAt + keyLivesMs,
+        now(),
+        pagesLabel,
+      );
     });
     this.#stored = [...this.#stored.slice(-1), { id, madeAt }];
   }

@@ -1,12 +1,20 @@
 import { definePart } from "../../part.ts";
-import { portalSettings, settingTable } from "./settings.ts";
+import { pagesLabel, portalSettings, settingTable } from "./settings.ts";
 
 /** Defines the part that serves pages for people. */
 
 export const portalPart = definePart(settingTable, (own, core) => {
   const settings = portalSettings(own, core);
   if (own.PORTAL === "off") return undefined;
+  const { portalAccount, addressLimits: limits } = settings;
+  const hasShares = portalAccount !== undefined && (limits.perSecond > 0 || limits.perDay > 0);
   return {
+    ...(hasShares && {
+      visitors: {
+        limits,
+        isTheirs: (key, account) => key.label === pagesLabel && account.name === portalAccount,
+      },
+    }),
     serving: new URL("./serving.ts", import.meta.url),
     async check(isShared) {
       (await import("./control.ts")).checkAccount(settings, isShared, core.STATE_DIR);

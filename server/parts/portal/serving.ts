@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { hash } from "node:crypto";
 import { MIMEType } from "node:util";
 import { ApiError, constantError } from "../../api/errors.ts";
-import { clientAddress } from "../../serving/client-address.ts";
+import { clientAddress, clientOf } from "../../serving/client-address.ts";
 import { type Coding, codingOf, compress, formOf } from "../../serving/negotiation.ts";
 import type { MakePages, PagesContext } from "../../serving/pages-part.ts";
 import type { PostHandler } from "../../serving/posts.ts";
@@ -11,7 +11,7 @@ import type { PortalReply, WebFile } from "../../shared/messages.ts";
 import { http } from "../../shared/runtime.ts";
 import { WorkBudget } from "../../shared/work-budget.ts";
 import { embedPage, facilityPage, missingPage } from "./pages.ts";
-import { clientOf, tooMany } from "./rate-limits.ts";
+import { tooMany } from "./rate-limits.ts";
 import { errorReply, unavailable } from "./reply.ts";
 import { write } from "./written.ts";
 

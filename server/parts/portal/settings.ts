@@ -6,6 +6,10 @@ import { isOrigin, origins, type Settings, type ValuesOf } from "../../shared/se
 /** Defines the portal's settings, with defaults that depend on the core's settings. */
 
 const maxSignupDaily = 100_000;
+const maxAddressRate = 1_000_000;
+const maxAddressDaily = 1_000_000_000;
+/** Label of the pages' keys, by which every server of an account knows them. */
+export const pagesLabel = "pages";
 /** Name of the account whose key the pages use if `STATE_DIR` isn't set. */
 const trialAccount = "explore";
 
@@ -24,6 +28,16 @@ export const settingTable = {
     v.description(
       "the account whose rate and quota apply to visitors without a key; without STATE_DIR one is created",
     ),
+  ),
+  PORTAL_ADDRESS_RATE: v.pipe(
+    v.optional(wholeNumber(0, maxAddressRate), "10"),
+    v.description(
+      "requests per second that an address may make with the pages' key, up to 40 at once; 0 for no limit",
+    ),
+  ),
+  PORTAL_ADDRESS_DAILY: v.pipe(
+    v.optional(wholeNumber(0, maxAddressDaily), "2000"),
+    v.description("requests per UTC day that an address may make with the pages' key; 0 for no limit"),
   ),
   PUBLIC_URL: v.pipe(
     v.optional(
@@ -66,6 +80,7 @@ export function portalSettings(own: ValuesOf<typeof settingTable>, core: Setting
     webhookAllowLoopback: core.WEBHOOK_ALLOW_LOOPBACK,
     /** Name of the account whose key the pages use; undefined if visitors need their own key. */
     portalAccount,
+    addressLimits: { perSecond: own.PORTAL_ADDRESS_RATE, perDay: own.PORTAL_ADDRESS_DAILY },
     mayMakeAccount: core.isTrial && portalAccount === trialAccount,
     /** The public URL of the pages; undefined for the address on which the server listens. */
     publicUrl: own.PUBLIC_URL,

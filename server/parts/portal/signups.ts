@@ -5,13 +5,14 @@ import { makeKey } from "../../accounts/changes.ts";
 import { maxNameLength } from "../../accounts/names.ts";
 import { ApiError } from "../../api/errors.ts";
 import type { Core } from "../../part.ts";
+import { clientOf } from "../../serving/client-address.ts";
 import type { Email } from "../../shared/email.ts";
 import type { PortalReply } from "../../shared/messages.ts";
 import { plans } from "../../shared/plans.ts";
 import { emailAddress } from "../../shared/schemas.ts";
 import type { Signup, Store } from "../../store/store.ts";
 import { invalid } from "./fields.ts";
-import { clientOf, tooMany } from "./rate-limits.ts";
+import { tooMany } from "./rate-limits.ts";
 import { errorReply, unavailable } from "./reply.ts";
 import type { PortalSettings } from "./settings.ts";
 

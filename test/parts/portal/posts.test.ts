@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { clientOf } from "../../../server/parts/portal/rate-limits.ts";
 import { portalPosts } from "../../../server/parts/portal/serving.ts";
+import { clientOf } from "../../../server/serving/client-address.ts";
 import { maxPosts, type Post } from "../../../server/serving/posts.ts";
 import type { PortalReply, PortalRequest } from "../../../server/shared/messages.ts";
 

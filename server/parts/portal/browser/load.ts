@@ -93,7 +93,7 @@ function reasonOf(failure: Failure, retry: () => void, isCurrent: boolean) {
           }}>Remove it</button>`;
   if (failure.status === 429)
     return ownKey() === null
-      ? html`<b>The requests of this page for this month are used up.</b>${" "}
+      ? html`<b>The requests without a key of your own are used up for now.</b>${" "}
           ${signupOffer("Get a key of your own", ", or paste yours:")} <${PasteKey} done=${retry} />`
       : html`<b>Your account's requests for this month are used up.</b>${" "}
           More are available on the first of the month. <a href="/account">See your account</a>`;
