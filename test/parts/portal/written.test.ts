@@ -822,7 +822,7 @@ test("the sentence gives the allowed range for up to 7 hospitals and the median 
   const place = { state: null, near: null, within: 25, city: null };
   const sentenceOf = (facilities: number) => {
     const summary = { facilities, min_charge: 20, max_charge: 50, median_charge: 35, median_allowed: 12 };
-    const procedure = { name: "Level 1", title: "a heart rhythm test" };
+    const procedure = { name: "Level 1", title: "a heart rhythm test", words: null };
     const words = mainClause(place, {
       ...{ summary, procedure, source: { data_year: 2024 } },
       allowed: { min: 11, max: 14 },
@@ -840,7 +840,7 @@ test("a sentence says how many times the lowest charge the highest is, and the m
   const { summary } = await answerOf<ProcedureAnswer>("/healthcare/procedures/5072");
   const said = (min: number, median: number, max: number, allowed = 100, facilities = 20) =>
     comparison({
-      procedure: { name: "", title: null },
+      procedure: { name: "", title: null, words: null },
       summary: {
         ...summary,
         facilities,
@@ -1014,3 +1014,28 @@ for (const costMs of [0.5, 2, 7])
     const share = (written * costMs) / (seconds * 1000);
     assert.ok(share > 0.09 && share <= 0.1 + costMs / (seconds * 1000), `${share} of the time`);
   });
+
+test("around a place, the page has the API's numbers, and asks for them only if a hospital there has a price", () => {
+  const query = "near=60614&within=25";
+  const answer: ProcedureAnswer = Object(askEndpoint(placedVersions, `/healthcare/procedures/5115?${query}`));
+  const { summary, procedure, allowed, source } = answer;
+  const asked: string[] = [];
+  const read = (path: string, query: string) => {
+    asked.push(path.replace("/api/v1", ""));
+    return Object(askEndpoint(placedVersions, `${path.replace("/api/v1", "")}?${query}`));
+  };
+  const pageOf = (query: string) => write("/", new URLSearchParams(query), read).sentence;
+  const sentence = pageOf(`procedure=5115&${query}`);
+  const shares = [allowed.min, allowed.max].map((amount) => money(shareOf(amount, source.data_year)));
+  for (const text of [
+    ...[summary.min_charge, summary.max_charge].map(money),
+    ...shares,
+    `${whole(summary.facilities)}`,
+    escapeHtml(`Includes ${procedure.words}.`),
+  ])
+    assert.ok(sentence.includes(text), `${text} is in ${sentence}`);
+  const details = () => asked.filter((path) => path === "/healthcare/procedures/5115").length;
+  assert.equal(details(), 2, "the place and the nation");
+  pageOf("procedure=5115&near=Marfa%2C+TX&within=1");
+  assert.equal(details(), 3, "the nation alone");
+});

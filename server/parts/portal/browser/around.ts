@@ -4,7 +4,6 @@ import {
   type FacilitiesAnswer,
   Failure,
   type Priced,
-  type ProcedureAnswer,
   pathOf,
   type SearchAnswer,
   type Standing,
@@ -22,67 +21,10 @@ import {
 import { isAlike, namesakesIn, stateOf, states } from "./states.ts";
 import { isPriced } from "./words.ts";
 
-/** Finds places and hospitals around them, and sums up the prices there, because the API does that only for states. */
+/** Finds places, and hospitals around them. */
 
-const bins = 20;
 /** Maximum number of rows of a page of the API's list. */
 export const maxPageRows = 100;
-
-type ChargeSummary = Pick<
-  ProcedureAnswer["summary"],
-  "facilities" | `${"min" | "p25" | "median" | "p75" | "max"}_charge` | "median_allowed"
->;
-export type Scope = Pick<ProcedureAnswer, "rows" | "histogram" | "source"> & {
-  procedure: NonNullable<FacilitiesAnswer["procedure"]>;
-  summary: ChargeSummary;
-  allowed: Pick<ProcedureAnswer["allowed"], "min" | "p25" | "median" | "p75" | "max">;
-};
-
-export const noPrice = new Failure(404, "not_found", "no hospital there has a price");
-
-/** Summarizes prices around a ZIP code. The answer must list every hospital in the circle, priced or not. */
-export function aroundScope(answer: FacilitiesAnswer | Failure): Scope | Failure {
-  if (answer instanceof Failure) return answer;
-  const { procedure, summary, data, source } = answer;
-  if (procedure === undefined || !isKnown(summary)) return noPrice;
-  const rows = data.filter(isPriced);
-  const amounts = rows.map(({ medicare_allowed }) => medicare_allowed).sort((a, b) => a - b);
-  const [min, p25, median, p75, max] = [0, 0.25, 0.5, 0.75, 1].map((share) => quantile(amounts, share));
-  const isOf = (status: string) => data.filter((row) => row.status === status).length;
-  return {
-    ...{ procedure, source },
-    summary: { ...summary, facilities: rows.length },
-    rows: { priced: rows.length, suppressed: isOf("suppressed"), incomplete: isOf("incomplete") },
-    allowed: { min, p25, median, p75, max },
-    histogram: histogramOf(
-      rows.map(({ submitted_charge }) => submitted_charge),
-      summary,
-    ),
-  };
-}
-
-const isKnown = (summary: FacilitiesAnswer["summary"] | ChargeSummary): summary is ChargeSummary =>
-  typeof summary.median_charge === "number";
-
-/** Interpolates between the two nearest amounts. @param sorted at least one amount, ascending */
-function quantile(sorted: readonly number[], share: number): number {
-  const at = share * (sorted.length - 1);
-  const [low, high] = [sorted[Math.floor(at)], sorted[Math.ceil(at)]];
-  return low + (high - low) * (at % 1);
-}
-
-/** Counts charges in bins of equal width on a logarithmic scale. If all charges are equal, there is one bin. */
-function histogramOf(charges: number[], { min_charge: min, max_charge: max }: ChargeSummary) {
-  if (min === max) return { edges: [min, max], counts: [charges.length] };
-  const edges = Array.from(
-    { length: bins + 1 },
-    (_, i) => Math.round(100 * min * (max / min) ** (i / bins)) / 100,
-  );
-  const counts = new Array<number>(bins).fill(0);
-  for (const charge of charges)
-    counts[Math.max(0, edges.slice(1, -1).filter((edge) => edge <= charge).length)]++;
-  return { edges, counts };
-}
 
 /**
  * Reads the place of a search. Words that were set aside are a place if there is one, unless something absent has them: a

@@ -16,7 +16,7 @@ import {
   type TrendsAnswer,
   unlessFailed,
 } from "./answers.ts";
-import { aroundScope, maxPageRows, nearestOf, noPrice, rankAmong, type Scope, understood } from "./around.ts";
+import { maxPageRows, nearestOf, rankAmong, understood } from "./around.ts";
 import { type Choice, comparing, defaultProcedure, placedAt, placeOf, sortKeys } from "./choice.ts";
 import { type OtherMeaning, otherMeaning, surelyMeant } from "./nothing.ts";
 import { type UnknownPlace, unknownPlace } from "./states.ts";
@@ -58,7 +58,7 @@ export interface View {
   code: string;
   paths: Record<"scope" | "nation" | "list" | "trends" | "export", string>;
   /** A failure if no hospital in the chosen place has a price. */
-  scope: Scope | Failure;
+  scope: ProcedureAnswer | Failure;
   nation: ProcedureAnswer | Failure;
   list: HospitalList;
   /** All priced hospitals of the place, cheapest first; null if more than `mostDots`, null or empty if none. */
@@ -79,7 +79,8 @@ export const knownOf = ({ scope, nation, unpriced }: View) =>
 function pathsOf(code: string, choice: Choice): View["paths"] {
   const { state, near, year, sort, order, versions } = choice;
   const segment = `/healthcare/procedures/${encodeURIComponent(code)}`;
-  const place = { procedure: code, ...placeOf(choice) };
+  const here = placeOf(choice);
+  const place = { procedure: code, ...here };
   // What a patient pays grows with the allowed amount.
   const sorted = {
     sort: sort === "pays" ? "allowed" : sort,
@@ -90,7 +91,7 @@ function pathsOf(code: string, choice: Choice): View["paths"] {
   const around = { status: "all", sort: "distance", limit: maxPageRows };
   const list = pathOf("/healthcare/facilities", { ...place, ...(near === null ? sorted : around) }, year);
   return {
-    scope: near === null ? pathOf(segment, { state }, year) : list,
+    scope: pathOf(segment, here, year),
     nation: pathOf(segment, {}, year),
     list,
     trends: pathOf("/healthcare/trends", { procedure: code, state, versions }),
@@ -142,8 +143,13 @@ function servedView(choice: Choice, ask: Ask): View {
     nation instanceof Failure || state === null || nation.data.some((row) => row.state === state);
   const [trends] = isCovered ? ask<[TrendsAnswer]>(paths.trends) : [noPrice];
   const around = near === null ? null : rowsAt(paths.list, ask);
-  const scope = around ? aroundScope(around) : hasPrices ? ask<[ProcedureAnswer]>(paths.scope)[0] : noPrice;
   const few = around && unlessFailed(around) ? pricedOf(unlessFailed(around)) : null;
+  const isPricedThere = around === null ? hasPrices : few !== null && few.length > 0;
+  const scope = isPricedThere
+    ? ask<[ProcedureAnswer]>(paths.scope)[0]
+    : around instanceof Failure
+      ? around
+      : noPrice;
   const list = few ? sortedList(few, choice) : hasPrices ? listAt(paths.list, choice.shown, ask) : emptyList;
   const unpriced = scope instanceof Failure && scope.status === 404;
   return {
@@ -184,6 +190,7 @@ function searchedView(choice: Choice, words: string, ask: Ask): View {
   };
 }
 
+const noPrice = new Failure(404, "not_found", "no hospital there has a price");
 const emptyList: HospitalList = { data: [], isAll: true, facilities: 0 };
 const fewOf = (priced: Priced[] | null) => (priced && priced.length <= mostDots ? priced : null);
 const byCharge = (priced: readonly Priced[]) =>

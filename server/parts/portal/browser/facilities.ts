@@ -1,9 +1,9 @@
 import { useEffect, useRef } from "preact/hooks";
 import { money, times, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
-import type { Entry, Priced } from "./answers.ts";
+import type { Entry, Priced, ProcedureAnswer } from "./answers.ts";
 import { getFile } from "./api.ts";
-import { milesText, type Scope } from "./around.ts";
+import { milesText } from "./around.ts";
 import { Card, priceFigures, sourceOf } from "./card.ts";
 import { canPin, maxPinned, mostCompared } from "./choice.ts";
 import type { View } from "./explore-data.ts";
@@ -51,7 +51,7 @@ interface Listed {
   entry: Priced;
 }
 
-export function Facilities({ view, scope }: { view: View; scope: Scope }) {
+export function Facilities({ view, scope }: { view: View; scope: ProcedureAnswer }) {
   const { choice, code, paths, pinned, list, datasets } = view;
   const { summary, allowed, source } = scope;
   const words = wordsOf(view);

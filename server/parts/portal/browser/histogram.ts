@@ -1,8 +1,7 @@
 import * as d3 from "../../../shared/browser/d3.ts";
 import { money, percent, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
-import type { Priced } from "./answers.ts";
-import type { Scope } from "./around.ts";
+import type { Priced, ProcedureAnswer } from "./answers.ts";
 import { type FigureColumn, type Figures, figuresOf, pinnedName, priceFigures } from "./card.ts";
 import { canPin } from "./choice.ts";
 import type { Pinned, View } from "./explore-data.ts";
@@ -27,7 +26,7 @@ import { hospitals, isPriced, leastForQuartiles } from "./words.ts";
 
 const side = 14;
 
-export function Histogram({ view, scope }: { view: View; scope: Scope }) {
+export function Histogram({ view, scope }: { view: View; scope: ProcedureAnswer }) {
   const steps = useSteps();
   const { width, active, setActive } = steps;
   const { choice, few, pinned } = view;
@@ -166,7 +165,7 @@ function swarmOf(prices: readonly Priced[], x: Scale, middle: number, radius: nu
 }
 
 export function histogramFigures(
-  { histogram }: Pick<Scope, "histogram">,
+  { histogram }: Pick<ProcedureAnswer, "histogram">,
   few: Priced[] | null,
   pinned: readonly Pinned[],
 ): Figures {

@@ -1,8 +1,7 @@
 import type { ComponentChild } from "preact";
 import { counted, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
-import { Failure } from "./answers.ts";
-import type { Scope } from "./around.ts";
+import { Failure, type ProcedureAnswer } from "./answers.ts";
 import { nowhere, radiusesInMiles } from "./choice.ts";
 import { Command, curlOf } from "./curl.ts";
 import { knownOf, type View } from "./explore-data.ts";
@@ -70,7 +69,7 @@ export function Chips({ view: { choice, pinned, scope, unknown } }: { view: View
   </p>`;
 }
 
-export function Reading({ scope, view }: { scope: Scope; view: View }) {
+export function Reading({ scope, view }: { scope: ProcedureAnswer; view: View }) {
   const { rows, source } = scope;
   const all = rows.priced + rows.suppressed + rows.incomplete;
   const dataset = view.datasets.find(({ data_version }) => data_version === source.data_version);

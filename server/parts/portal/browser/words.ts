@@ -67,7 +67,7 @@ type Numbers = Pick<
   "facilities" | "min_charge" | "max_charge" | "median_charge" | "median_allowed"
 >;
 export interface Prices {
-  procedure: Procedure & Partial<Pick<ProcedureAnswer["procedure"], "words">>;
+  procedure: Procedure & Pick<ProcedureAnswer["procedure"], "words">;
   summary: Numbers;
   source: { data_year: number };
   /** Range of the amounts that Medicare allows the hospitals; undefined if not all amounts are known. */
