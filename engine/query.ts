@@ -7,7 +7,13 @@ export {
 } from "./address.ts";
 export { type Changes, type Coverage, changesBetween, coverageOf, statusOf } from "./answers/catalog.ts";
 export { type RowCounts, rowsOfFacility, rowsOfScope } from "./answers/counts.ts";
-export { histogramOf, stateSummaries } from "./answers/distribution.ts";
+export {
+  distributionAround,
+  distributionOfGroup,
+  histogramOf,
+  type RowsAround,
+  rowsAround,
+} from "./answers/distribution.ts";
 export {
   describeFacility,
   type FacilityPrice,

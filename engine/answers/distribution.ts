@@ -1,8 +1,76 @@
+import { rowStatuses, statusOfRow } from "../exports/scope.ts";
 import { groupSize, stateGroup } from "../image/group-numbers.ts";
 import type { Image } from "../image/image.ts";
-import { summaryOf } from "../image/statistics-fields.ts";
+import { type DetailField, detailsOf, type Summary, summaryOf } from "../image/statistics-fields.ts";
+import { statisticsOfRows, summaryOfRows } from "../image/summaries.ts";
 import { stateCodes } from "../snapshot/schema.ts";
-import { countBelow } from "./counts.ts";
+import { firstNotBefore } from "../sorted.ts";
+import { rowsOfScope } from "./counts.ts";
+import { type Circle, listFacilities } from "./facility-list.ts";
+
+/** Sums up the prices of a procedure in the nation, in a state, or around a place. */
+
+export interface Distribution {
+  /** Positions of the priced rows, ascending by charge. */
+  order: Uint32Array;
+  summary: Summary;
+  details: Record<DetailField, number>;
+  /** The summary of each state with prices, ordered by state code. */
+  states: (Summary & { state: string })[];
+  /** All rows in the place, priced or not. */
+  rows: Record<"priced" | "suppressed" | "incomplete", number>;
+}
+
+/** Sums up a group. O(states). @param group from `findGroup` @param state null for the nation */
+export function distributionOfGroup(
+  image: Image,
+  group: number,
+  procedure: number,
+  state: string | null,
+): Distribution {
+  const { rows, suppressed } = rowsOfScope(image, { procedure, state });
+  const priced = groupSize(image, group);
+  return {
+    order: image.order.subarray(image.groupStart[group], image.groupStart[group + 1]),
+    summary: summaryOf(image, group),
+    details: detailsOf(image, group),
+    states: stateCodes.flatMap((each, i) => {
+      const there = stateGroup(image, procedure, i);
+      const isIn = state === null || state === each;
+      return isIn && groupSize(image, there) > 0 ? [{ state: each, ...summaryOf(image, there) }] : [];
+    }),
+    rows: { priced, suppressed, incomplete: rows - priced - suppressed },
+  };
+}
+
+/** The rows of a procedure around a place. */
+export interface RowsAround extends Pick<Distribution, "rows"> {
+  /** Positions of the priced rows. */
+  priced: Uint32Array;
+  /** Number of rows whose hospital has no known place. */
+  unplaced: number;
+}
+
+/** Finds the rows of a procedure around a place. O(rows of the procedure). @param state null for all states */
+export function rowsAround(image: Image, procedure: number, near: Circle, state: string | null): RowsAround {
+  const filter = { procedure, status: "all" as const, near, states: state === null ? undefined : [state] };
+  const { items, unplaced } = listFacilities(image, filter, "name");
+  const rows = { priced: 0, suppressed: 0, incomplete: 0 };
+  const statusOf = (row: number) => rowStatuses[statusOfRow(image.charge[row], image.allowed[row])];
+  for (const row of items) rows[statusOf(row)]++;
+  return { priced: items.filter((row) => statusOf(row) === "priced"), unplaced, rows };
+}
+
+/** Sums up rows around a place, of which at least one is priced. O(n log n). */
+export function distributionAround(image: Image, { priced, rows }: RowsAround): Distribution {
+  const byState = Map.groupBy(priced, (row) => stateCodes[image.stateOf[image.facility[row]]]);
+  const states = [...byState].map(([state, of]) => ({
+    state,
+    ...summaryOfRows(image, Uint32Array.from(of)),
+  }));
+  states.sort((a, b) => (a.state < b.state ? -1 : 1));
+  return { ...statisticsOfRows(image, priced), states, rows };
+}
 
 export interface Histogram {
   /** The edges in cents, strictly ascending. If all charges are equal, the charge is in the array twice. */
@@ -12,31 +80,24 @@ export interface Histogram {
 }
 
 /**
- * Counts the charges of a group in bins of equal width on a logarithmic scale. There are fewer than `bins` if edges
- * round to the same cent. O(bins · log facilities).
- *
- * @param group from `findGroup`
+ * Counts charges in bins of equal width on a logarithmic scale. There are fewer than `bins` if edges round to the same
+ * cent. O(bins · log facilities).
  */
-export function histogramOf(image: Image, group: number, bins: number): Histogram {
-  const [start, end] = [image.groupStart[group], image.groupStart[group + 1]];
-  const charge = (i: number) => image.charge[image.order[i]];
-  const [lowest, highest] = [charge(start), charge(end - 1)];
-  if (lowest === highest) return { edges: [lowest, highest], counts: [end - start] };
+export function histogramOf(
+  { charge }: Image,
+  { order }: Pick<Distribution, "order">,
+  bins: number,
+): Histogram {
+  const { length } = order;
+  const [lowest, highest] = [charge[order[0]], charge[order[length - 1]]];
+  if (lowest === highest) return { edges: [lowest, highest], counts: [length] };
   const edges = [lowest];
   for (let i = 1; i < bins; i++) {
     const edge = Math.round(lowest * (highest / lowest) ** (i / bins));
     if (edge > edges[edges.length - 1] && edge < highest) edges.push(edge);
   }
   edges.push(highest);
-  const below = edges.map((edge) => countBelow(image, group, edge));
-  below[edges.length - 1] = end - start;
+  const below = edges.map((edge) => firstNotBefore(0, length, (i) => charge[order[i]] < edge));
+  below[edges.length - 1] = length;
   return { edges, counts: below.slice(1).map((count, i) => count - below[i]) };
-}
-
-/** Returns the procedure's summary for each state that has prices for it, ordered by state code. */
-export function stateSummaries(image: Image, procedure: number) {
-  return stateCodes.flatMap((state, i) => {
-    const group = stateGroup(image, procedure, i);
-    return groupSize(image, group) === 0 ? [] : { state, ...summaryOf(image, group) };
-  });
 }

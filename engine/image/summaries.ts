@@ -35,16 +35,25 @@ export function summarize(rows: Columns, { order, groupStart }: Groups) {
   return { summaries, details };
 }
 
-/** Computes the statistics of priced rows. O(n log n). @param found positions of the rows, at least one */
+/** Computes the summary of priced rows. O(n log n). @param found positions of the rows, at least one */
 export function summaryOfRows(rows: Columns, found: Uint32Array): Summary {
+  return summaryOfPriced(pricedRows(rows, byCharge(rows, found)));
+}
+
+/**
+ * Computes all statistics of priced rows, and their order by charge. O(n log n).
+ * @param found positions of the rows, at least one
+ */
+export function statisticsOfRows(rows: Columns, found: Uint32Array) {
+  const order = byCharge(rows, found);
+  const priced = pricedRows(rows, order);
+  return { order, summary: summaryOfPriced(priced), details: detailsOfPriced(priced) };
+}
+
+/** Sorts positions of rows by charge. Ties stay in their order. */
+function byCharge({ charge }: Columns, found: Uint32Array): Uint32Array {
   // The rows lie far apart in memory, so the charges are copied before sorting.
-  const byCharge = stableOrder(taken(rows.charge, found), identityOrder(found.length));
-  return summaryOfPriced(
-    pricedRows(
-      rows,
-      byCharge.map((i) => found[i]),
-    ),
-  );
+  return stableOrder(taken(charge, found), identityOrder(found.length)).map((i) => found[i]);
 }
 
 /** Priced rows, at least one: the pairs of charge and allowed amount with their services, ascending by charge. */

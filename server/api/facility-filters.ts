@@ -16,6 +16,7 @@ import {
 } from "../../engine/query.ts";
 import { wholeNumber } from "../shared/schemas.ts";
 import { count, dollars as dollarsIn, textOrNull, textsOrNull } from "./described.ts";
+import { ApiError } from "./errors.ts";
 import { ccns, dollars, place, states, textUpTo } from "./parameters.ts";
 
 /** What narrows a list of facilities. Each filter is one row of a table, and everything else follows from its row. */
@@ -125,6 +126,15 @@ function define<Each extends Record<string, Schema>>(table: Table<Each>) {
     differing: [...new Set(names.flatMap((name) => table[name].differing ?? []))].toReversed(),
   };
 }
+
+/**
+ * Makes the error for a parameter that means nothing without another one.
+ * @param what the parameter, perhaps with its value
+ */
+export const lacks = (param: string, what: string, needs: Needed) =>
+  new ApiError("invalid_parameter", `${what} is for requests with ${needs}: add ${needs}, or omit it`, {
+    param,
+  });
 
 const inCents = (amount: number) => Math.round(amount * 100);
 const statuses = [...rowStatuses, "all"] as const;

@@ -11,6 +11,7 @@ import {
   listFacilities,
   procedureCodePattern,
   type RowCounts,
+  type RowsAround,
   rowsOfScope,
   search,
   stateAt,
@@ -21,6 +22,7 @@ import {
 import { basePath, type Versions } from "./endpoint.ts";
 import { ApiError, echo, echoBare } from "./errors.ts";
 import { facilityFilters } from "./facility-filters.ts";
+import type { Around } from "./near.ts";
 import { shortCcn } from "./parameters.ts";
 
 /** Explains why there is no data: unknown arguments, no rows, or rows without prices. */
@@ -59,6 +61,25 @@ export function noPrices(
   const reason = unpriced(counts) ?? noRowsIn(image, state) ?? "the data has no row of it there";
   return notFound(image, `no prices for procedure ${echo(code)}${inState(state)}`, reason);
 }
+
+/** Makes the error for a procedure of the data without prices around a place. */
+export function noPricesAround(
+  image: Image,
+  code: string,
+  state: string | undefined,
+  near: Around,
+  { rows: { suppressed, incomplete } }: RowsAround,
+): ApiError {
+  const others = unpriced({ rows: suppressed + incomplete, suppressed });
+  const isEmpty = listFacilities(image, { status: "all", near }, "name").items.length === 0;
+  return notFound(
+    image,
+    `no prices for procedure ${echo(code)} within ${milesText(near.miles)} of ${near.name}${inState(state)}`,
+    others ?? (isEmpty ? noneAround(image, near) : noRowsIn(image, state)),
+  );
+}
+
+const milesText = (miles: number) => `${miles} mile${miles === 1 ? "" : "s"}`;
 
 const nameOf = ({ description }: Image) => versionName(description.provenance);
 
@@ -151,7 +172,7 @@ export function noFacilities(
 
 /** Says why no hospital is around a place. */
 function noneAround(image: Image, near: NonNullable<FacilityFilter["near"]>): string {
-  const none = `no hospital is within ${near.miles} mile${near.miles === 1 ? "" : "s"} of it`;
+  const none = `no hospital is within ${milesText(near.miles)} of it`;
   const state = stateAt(image, near);
   const reason = noRowsIn(image, state);
   return reason === undefined ? none : `${none}, and it is in ${state}: ${reason}`;

@@ -16,9 +16,8 @@ const next = titled(
   "Next",
   v.pipe(v.nullable(v.string()), v.description("Path of the next page; null on the last one")),
 );
-const scope = component("Scope", "The part of the country that the answer is about", {
-  state: text("A state code, or `national`", "DC"),
-});
+const scopeFields = { state: text("A state code, or `national`", "DC") };
+const scope = component("Scope", "The part of the country that the answer is about", scopeFields);
 const procedureFields = {
   code: titled("ApcCode", text("APC code of the procedure group", "5072")),
   name: titled(
@@ -130,6 +129,8 @@ export const proceduresResponse = v.object({
 const ratio = (description: string) =>
   v.pipe(v.number(), v.minValue(0), v.description(`${description}, two decimals`));
 
+const places = textOrNull("The table of ZIP codes' coordinates; null if there is none");
+
 export const procedureResponse = v.object({
   procedure: object("The procedure group", {
     ...titledFields,
@@ -147,12 +148,17 @@ export const procedureResponse = v.object({
       ),
     ),
   }),
-  scope,
+  scope: object("The part of the country that the answer is about", {
+    ...scopeFields,
+    near: v.optional(described("ZIP code, or city with its state", v.string())),
+    within: v.optional(count("Miles around it")),
+  }),
   summary: chargeSummary,
   rows: object("Number of rows of the procedure in the scope, one per facility", {
     priced: count("Rows with both amounts. All figures are computed from these rows alone"),
     suppressed: count("Rows whose amounts the publisher hides, because of few services"),
     incomplete: count("Rows without a price for another reason"),
+    unplaced: v.optional(count("With `near`: rows left out, because their ZIP code has no known place")),
   }),
   allowed: object("The amounts that Medicare allowed, counting each facility once", {
     min: dollars("Lowest"),
@@ -197,7 +203,10 @@ export const procedureResponse = v.object({
       median_allowed: dollars("Median allowed amount"),
     },
   ),
-  source,
+  source: object("Where the numbers come from", {
+    ...sourceFields,
+    places: v.optional(places),
+  }),
 });
 
 const zip = v.nullable(text("ZIP code", "99648"));
@@ -328,7 +337,7 @@ export const facilitiesResponse = v.object({
   }),
   source: object("Where the numbers come from", {
     ...sourceFields,
-    places: textOrNull("The table of ZIP codes' coordinates; null if there is none"),
+    places,
   }),
   next,
 });

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as v from "valibot";
-import { ask, assertRefused, imageOf, refusal, versionsOf } from "../support/endpoint-oracle.ts";
-import { type ShortRow, snapshotOf } from "../support/fixtures.ts";
+import { citiesOf } from "../../engine/index.ts";
+import { procedureResponse } from "../../server/api/responses.ts";
+import { ask, assertRefused, imageOf, imageWith, refusal, versionsOf } from "../support/endpoint-oracle.ts";
+import { changed, type ShortRow, snapshotOf } from "../support/fixtures.ts";
 
 const histogram = v.object({
   histogram: v.object({ edges: v.array(v.number()), counts: v.array(v.number()) }),
@@ -75,4 +77,67 @@ test("a procedure without prices gets the same error as its price list", () => {
   for (const query of ["bins=0", "bins=101", "bins=x", "limit=5", "state=ZZ"])
     assertRefused(versions, `/healthcare/procedures/5072?${query}`, "invalid_parameter");
   assert.ok(ask(versions, "/healthcare/procedures/5072?state=ca"));
+});
+
+test("around a place, everything is over the facilities there, and without a price there the error says why", () => {
+  const rows: ShortRow[] = [
+    ["000001", "IL", "5072", 100, 50],
+    ["000002", "IN", "5072", 300, 60],
+    ["000003", "IN", "5072", 900, 70],
+    ["000004", "IL", "5073", null, null],
+  ];
+  const texts = { zip: ["60601", "46320", "46201", "60601"] };
+  const [latitude, longitude] = [
+    Int32Array.of(39_770_000, 41_600_000, 41_880_000, 61_000_000),
+    Int32Array.of(-86_100_000, -87_500_000, -87_620_000, -150_000_000),
+  ];
+  const city = ["Indianapolis, IN", "Hammond, IN", "Chicago, IL", "Anchorage, AK"];
+  const zips = Int32Array.of(46201, 46320, 60601, 99501);
+  const places = { name: "Four places", zip: zips, latitude, longitude };
+  const cities = citiesOf(city, places);
+  const served = versionsOf(
+    imageWith(
+      changed(snapshotOf(rows), ({ facilities }) => Object.assign(facilities, texts)),
+      { ...places, cities },
+    ),
+  );
+  const at = (query: string) =>
+    v.parse(procedureResponse, ask(served, `/healthcare/procedures/5072?${query}`));
+  const chicago = at("near=Chicago&within=30");
+  assert.deepEqual(chicago.scope, { state: "national", near: "Chicago, IL", within: 30 });
+  assert.deepEqual(chicago.rows, { priced: 2, suppressed: 0, incomplete: 0, unplaced: 0 });
+  assert.deepEqual(
+    [chicago.summary.min_charge, chicago.summary.max_charge, chicago.source.places],
+    [100, 300, "Four places"],
+  );
+  assert.deepEqual(
+    chicago.data.map(({ state, facilities }) => [state, facilities]),
+    [
+      ["IL", 1],
+      ["IN", 1],
+    ],
+  );
+  const inState = at("near=60601&state=in");
+  assert.deepEqual(inState.scope, { state: "IN", near: "60601", within: 50 });
+  assert.equal(inState.summary.facilities, 1);
+  assert.deepEqual(at("state=IN").scope, { state: "IN" });
+  for (const [target, message] of [
+    [
+      "5072?near=60601&state=AK",
+      /^no prices for procedure "5072" within 50 miles of 60601 in AK in data ver/,
+    ],
+    ["5072?near=99501&within=1", /within 1 mile of 99501 .*: no hospital is within 1 mile of it, and .* AK/],
+    ["5073?near=Chicago", /within 50 miles of Chicago, IL in data version .*: the only row is suppressed$/],
+    ["9999?near=60601", /^there is no procedure "9999"/],
+  ] as const) {
+    const error = refusal(served, `/healthcare/procedures/${target}`);
+    assert.equal(error.type, "not_found");
+    assert.match(error.message, message);
+  }
+  for (const [query, param] of [
+    ["within=20", "within"],
+    ["near=Nowhere", "near"],
+    ["near=60601&within=501", "within"],
+  ])
+    assert.equal(refusal(served, `/healthcare/procedures/5072?${query}`).param, param);
 });

@@ -208,6 +208,8 @@ describe("data versions", () => {
     assert.deepEqual(procedure?.parameters, [
       { name: "code", in: "path", required: true, default: null },
       { name: "state", in: "query", required: false, default: null },
+      { name: "near", in: "query", required: false, default: null },
+      { name: "within", in: "query", required: false, default: null },
       { name: "bins", in: "query", required: false, default: 30 },
     ]);
     for (const { data_version, path } of expected) {

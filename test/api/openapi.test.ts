@@ -101,7 +101,7 @@ const found = new Map([
   ["/api/v1/healthcare/prices", "/api/v1/healthcare/prices?procedure=5072&limit=2"],
   ["/api/v1/search", "/api/v1/search?q=hosp&limit=2"],
   ["/api/v1/healthcare/procedures", "/api/v1/healthcare/procedures?limit=1"],
-  ["/api/v1/healthcare/procedures/{code}", "/api/v1/healthcare/procedures/5072?bins=3"],
+  ["/api/v1/healthcare/procedures/{code}", "/api/v1/healthcare/procedures/5072?bins=3&near=60601&within=500"],
   [
     "/api/v1/healthcare/facilities",
     "/api/v1/healthcare/facilities?procedure=5072&near=60601&within=500&min_charge=0&sort=charge&limit=2",
@@ -213,6 +213,8 @@ const expectedParameters: Record<string, Record<string, object>> = {
   },
   "/healthcare/procedures/{code}": {
     state,
+    near: text("([0-9]{5}|[^0-9]{2,100})"),
+    within: { type: "integer", minimum: 1, maximum: 500 },
     bins: { type: "integer", minimum: 1, maximum: 100, default: 30 },
   },
   "/healthcare/facilities": {

@@ -2,7 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { facilities } from "../../server/api/endpoints/facilities.ts";
 import { comparePrices } from "../support/compared-prices.ts";
-import { compareDistributions, compareTrends } from "../support/distribution-oracle.ts";
+import {
+  compareDistributions,
+  compareDistributionsAround,
+  compareTrends,
+} from "../support/distribution-oracle.ts";
 import { compareEverything } from "../support/endpoint-oracle.ts";
 import {
   compareFacilityTrends,
@@ -29,7 +33,7 @@ test("the lists that are compared with the oracle's draw every parameter", () =>
 test(`every response over ${snapshots} random snapshots equals that of naive oracles`, (t) => {
   t.diagnostic(`TRIAL_SEED=${trialSeed}`);
   const random = seededRandom(trialSeed);
-  const total = { distributions: 0, years: 0, facilities: 0, facilityYears: 0 };
+  const total = { distributions: 0, around: 0, years: 0, facilities: 0, facilityYears: 0 };
   for (let i = 0; i < snapshots; i++) {
     const seed = random.int(2 ** 31);
     const snapshot = randomSnapshot(seed);
@@ -38,6 +42,7 @@ test(`every response over ${snapshots} random snapshots equals that of naive ora
     comparePrices(snapshot, `seed ${seed}`);
     compareEverything(snapshot);
     total.distributions += compareDistributions(snapshot);
+    total.around += compareDistributionsAround(snapshot, randomPlaces(snapshot, random), lists, random);
     total.years += compareTrends(years);
     total.facilities += compareLists(snapshot, randomPlaces(snapshot, random), lists, random);
     total.facilityYears += compareFacilityTrends(years);

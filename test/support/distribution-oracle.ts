@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { blank, type Snapshot, stateCodes, versionName } from "../../engine/index.ts";
-import { ask, assertRefused, imageOf, versionsOf } from "./endpoint-oracle.ts";
+import { blank, type Places, type Snapshot, stateCodes, versionName } from "../../engine/index.ts";
+import { ask, assertRefused, imageOf, imageWith, sourceOf, versionsOf } from "./endpoint-oracle.ts";
+import { coordinatesOf, milesBetween } from "./facility-oracle.ts";
 import {
   bigints,
   halfUp,
@@ -10,8 +11,10 @@ import {
   percentile,
   plainText,
   pricedRows,
+  summaryOf,
   withTitle,
 } from "./oracle.ts";
+import type { Random } from "./random.ts";
 
 type Quotient = [dividend: bigint, divisor: bigint];
 const ascending = ([a, b]: Quotient, [c, d]: Quotient) => (a * d < c * b ? -1 : a * d > c * b ? 1 : 0);
@@ -39,9 +42,16 @@ function histogramOf(charges: number[], bars: number) {
   return { edges: edges.map((edge) => edge / 100), counts };
 }
 
-function stateRow(snapshot: Snapshot, code: string, state: string) {
-  const list = naivePrices(snapshot, code, state, 0);
-  if (list === undefined) return [];
+type IsIn = (facility: number) => boolean;
+
+function rowsIn(snapshot: Snapshot, code: string, state: string | null, isIn: IsIn) {
+  const parts = snapshot.table;
+  return pricedRows(parts, code, state).filter((row) => isIn(parts.rows.facility[row]));
+}
+
+function stateRow(snapshot: Snapshot, code: string, state: string, isIn: IsIn) {
+  const found = rowsIn(snapshot, code, state, isIn);
+  if (found.length === 0) return [];
   const {
     facilities,
     median_charge,
@@ -51,18 +61,17 @@ function stateRow(snapshot: Snapshot, code: string, state: string) {
     max_charge,
     spread,
     median_allowed,
-  } = list.summary;
+  } = summaryOf(snapshot.table, found);
   const charges = { median_charge, p25_charge, p75_charge, min_charge, max_charge, spread };
   return [{ state, facilities, ...charges, median_allowed }];
 }
 
-/** The histogram depends on the number of bins, so it is left out. */
-function depthOf(snapshot: Snapshot, code: string, state: string | null) {
-  const list = naivePrices(snapshot, code, state, 0);
-  if (list === undefined) return undefined;
+/** The histogram depends on the number of bins, so it is left out. @param isIn whether a facility is in the place */
+function depthOf(snapshot: Snapshot, code: string, state: string | null, isIn: IsIn = () => true) {
   const parts = snapshot.table;
   const { facilities, procedures, rows } = parts;
-  const found = pricedRows(parts, code, state);
+  const found = rowsIn(snapshot, code, state, isIn);
+  if (found.length === 0) return undefined;
   const allowed = bigints(found.map((row) => rows.allowed[row]));
   const markups = found
     .map((row): Quotient => [BigInt(rows.charge[row]), BigInt(rows.allowed[row])])
@@ -70,23 +79,25 @@ function depthOf(snapshot: Snapshot, code: string, state: string | null) {
   const of = [...rows.procedure.keys()].filter(
     (row) =>
       procedures.code[rows.procedure[row]] === code &&
-      (state === null || facilities.state[rows.facility[row]] === state),
+      (state === null || facilities.state[rows.facility[row]] === state) &&
+      isIn(rows.facility[row]),
   );
   const suppressed = of.filter((row) => rows.charge[row] === blank && rows.allowed[row] === blank).length;
   const allowedAt = (percent: bigint) => hundredths(percentile(allowed, percent));
   const markupAt = (percent: number) => hundredths(quotientPercentile(markups, percent, 100n));
+  const name = procedures.name[procedures.code.indexOf(code)];
   return {
-    procedure: { ...withTitle(list.procedure), words: plainText("words", code), includes: null },
-    scope: list.scope,
-    summary: list.summary,
+    procedure: { ...withTitle({ code, name }), words: plainText("words", code), includes: null },
+    scope: { state: state ?? "national" },
+    summary: summaryOf(parts, found),
     rows: { priced: found.length, suppressed, incomplete: of.length - found.length - suppressed },
     allowed: {
       ...{ min: allowedAt(0n), p10: allowedAt(10n), p25: allowedAt(25n), median: allowedAt(50n) },
       ...{ p75: allowedAt(75n), p90: allowedAt(90n), max: allowedAt(100n) },
     },
     markup: { p25: markupAt(25), median: markupAt(50), p75: markupAt(75) },
-    data: (state === null ? stateCodes : [state]).flatMap((each) => stateRow(snapshot, code, each)),
-    source: list.source,
+    data: (state === null ? stateCodes : [state]).flatMap((each) => stateRow(snapshot, code, each, isIn)),
+    source: sourceOf(snapshot),
     charges: found.map((row) => rows.charge[row]),
   };
 }
@@ -109,6 +120,64 @@ export function compareDistributions(snapshot: Snapshot): number {
         compared++;
       }
     }
+  return compared;
+}
+
+/** @returns the number of answers */
+export function compareDistributionsAround(
+  snapshot: Snapshot,
+  places: Places,
+  queries: number,
+  random: Random,
+): number {
+  const versions = versionsOf(imageWith(snapshot, places));
+  const { facilities, procedures, rows } = snapshot.table;
+  let compared = 0;
+  if (places.zip.length === 0) return compared;
+  for (let i = 0; i < queries; i++) {
+    const code = random.pick(procedures.code);
+    const state = random.int(3) === 0 ? random.pick(facilities.state) : null;
+    const near = String(random.pick([...places.zip])).padStart(5, "0");
+    const given = random.int(2) === 0 ? undefined : 1 + random.int(random.pick([3, 80, 500]));
+    const within = given ?? 50;
+    const center = coordinatesOf(places, near) ?? assert.fail(near);
+    const spots = facilities.zip.map((zip) => coordinatesOf(places, zip));
+    const isIn = (facility: number) => {
+      const there = spots[facility];
+      return there !== undefined && Math.round(10 * milesBetween(center, there)) / 10 <= within;
+    };
+    const unplaced = [...rows.facility].filter(
+      (facility, row) =>
+        procedures.code[rows.procedure[row]] === code &&
+        spots[facility] === undefined &&
+        (state === null || facilities.state[facility] === state),
+    ).length;
+    const expected = depthOf(snapshot, code, state, isIn);
+    const bins = random.pick([1, 7, 30]);
+    const asked = [
+      `near=${near}&bins=${bins}`,
+      given && `within=${given}`,
+      state && `state=${state.toLowerCase()}`,
+    ];
+    const target = `/healthcare/procedures/${code}?${asked.filter(Boolean).join("&")}`;
+    if (expected === undefined) {
+      assertRefused(versions, target, "not_found");
+      continue;
+    }
+    const { charges, ...depth } = expected;
+    assert.deepEqual(
+      ask(versions, target),
+      {
+        ...depth,
+        scope: { ...depth.scope, near, within },
+        rows: { ...depth.rows, unplaced },
+        histogram: histogramOf(charges, bins),
+        source: { ...depth.source, places: places.name },
+      },
+      target,
+    );
+    compared++;
+  }
   return compared;
 }
 

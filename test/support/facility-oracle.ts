@@ -27,7 +27,7 @@ import type { Random } from "./random.ts";
 type Asked = Partial<Record<string, string>>;
 
 /** Miles by the angle between vectors from the Earth's center. Coordinates are in degrees. */
-function milesBetween([north, east]: number[], [otherNorth, otherEast]: number[]): number {
+export function milesBetween([north, east]: number[], [otherNorth, otherEast]: number[]): number {
   const vector = (latitude: number, longitude: number) => {
     const [a, b] = [(latitude * Math.PI) / 180, (longitude * Math.PI) / 180];
     return [Math.cos(a) * Math.cos(b), Math.cos(a) * Math.sin(b), Math.sin(a)];
@@ -38,7 +38,7 @@ function milesBetween([north, east]: number[], [otherNorth, otherEast]: number[]
   return (6371.0088 / 1.609344) * Math.atan2(cross, a * d + b * e + c * f);
 }
 
-function coordinatesOf({ zip, latitude, longitude }: Places, code: string): number[] | undefined {
+export function coordinatesOf({ zip, latitude, longitude }: Places, code: string): number[] | undefined {
   const at = code === "" ? -1 : zip.indexOf(Number(code));
   return at < 0 ? undefined : [latitude[at] / 1e6, longitude[at] / 1e6];
 }

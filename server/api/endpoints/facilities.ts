@@ -14,7 +14,7 @@ import {
 } from "../../../engine/query.ts";
 import { endpoint, sourceOf } from "../endpoint.ts";
 import { ApiError } from "../errors.ts";
-import { facilityFilters, type Needed } from "../facility-filters.ts";
+import { facilityFilters, lacks, type Needed } from "../facility-filters.ts";
 import { aroundOf } from "../near.ts";
 import { noFacilities } from "../not-found.ts";
 import { nextPage, queryOf } from "../paging.ts";
@@ -79,10 +79,7 @@ function checkTogether(values: Values): void {
   const lacking = facilityFilters.lacking(values).map((each) => ({ ...each, what: each.name }));
   if (bySort !== undefined && values[bySort] === undefined)
     lacking.push({ name: "sort", what: `sort=${values.sort}`, needs: bySort });
-  for (const { name, what, needs } of lacking) {
-    const message = `${what} is for requests with ${needs}: add ${needs}, or omit it`;
-    throw new ApiError("invalid_parameter", message, { param: name });
-  }
+  for (const { name, what, needs } of lacking) throw lacks(name, what, needs);
   const { min_charge: least = 0, max_charge: most = Number.POSITIVE_INFINITY } = values;
   if (least > most)
     throw new ApiError("invalid_parameter", `min_charge is ${least}, expected at most max_charge (${most})`, {
