@@ -49,6 +49,7 @@ export {
   summaryOf,
 } from "./image/statistics-fields.ts";
 export { groupOfCode, hcpcsCodeIn, procedureIncluding } from "./search/codes.ts";
+export { likelyCities } from "./search/likely-cities.ts";
 export type { NoMatch } from "./search/no-match.ts";
 export { type City, citiesNamed, citiesOf, stateAt } from "./search/places.ts";
 export { type Absent, type PlainProcedure, plainProcedure } from "./search/procedure-words.ts";

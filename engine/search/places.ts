@@ -176,15 +176,19 @@ export function namesakes(image: Image, words: readonly string[]): City[] {
 }
 
 function citiesWithName(image: Image, word: string): City[] {
-  const { placeCity, placeCityName, placeCityZips, placeCityLatitude, placeCityLongitude } = image;
-  const { start, end } = withPrefix(placeCity, Buffer.from(`${word} `));
-  return Array.from({ length: end - start }, (_, i) => ({
-    name: textAt(placeCityName, start + i),
-    state: textAt(placeCity, start + i).slice(word.length + 1),
-    zips: placeCityZips[start + i],
-    latitude: placeCityLatitude[start + i],
-    longitude: placeCityLongitude[start + i],
-  }));
+  const { start, end } = withPrefix(image.placeCity, Buffer.from(`${word} `));
+  return Array.from({ length: end - start }, (_, i) => cityAt(image, start + i));
+}
+
+/** Returns a city of the table of places. @param i its position there */
+export function cityAt(image: Image, i: number): City {
+  return {
+    name: textAt(image.placeCityName, i),
+    state: textAt(image.placeCity, i).slice(-2),
+    zips: image.placeCityZips[i],
+    latitude: image.placeCityLatitude[i],
+    longitude: image.placeCityLongitude[i],
+  };
 }
 
 /** Says which places words name, the likeliest first; none if they name no place. @param words see `splitWords` */

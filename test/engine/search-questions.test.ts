@@ -5,10 +5,11 @@ import * as v from "valibot";
 import { readPlaces } from "../../datasets/places.ts";
 import { procedureFigures } from "../../datasets/sample/calibration.ts";
 import { attachImage, buildImage, type DocumentKind, type Image, search } from "../../engine/index.ts";
-import { isFirstMeant } from "../../engine/query.ts";
+import { isFirstMeant, likelyCities, splitWords } from "../../engine/query.ts";
 import { allAbsentTerms } from "../../engine/search/procedure-words.ts";
 import { dataPath } from "../support/data.ts";
 import { changed, type ShortRow, snapshotOf } from "../support/fixtures.ts";
+import { seededRandom } from "../support/random.ts";
 import { find, type Hospital, realHospitals } from "../support/relevance.ts";
 
 /** Tests searches in people's own words: questions, places, numbers, codes, Spanish, and what the data can't have. */
@@ -198,6 +199,30 @@ describe("places", () => {
       assert.ok(details(query).scores[0] >= 0.5, query);
     }
   });
+});
+
+test("a misspelt city, or a city with another state, has likely cities, and a name of several states has all", () => {
+  const likely = (text: string) => likelyCities(image, splitWords(text)).map(({ name }) => name);
+  const random = seededRandom(20_260_405);
+  const cities = [...new Set(realHospitals().map(({ city, state }) => `${city}, ${state}`))];
+  let found = 0;
+  for (let i = 0; i < 40; ) {
+    const city = random.pick(cities);
+    const at = 1 + random.int(city.length - 5);
+    const typo = city.slice(0, at) + city.slice(at + 1);
+    // The table of places may lack a city, a short name says too little, and a typo may make another city.
+    if (city.length < 10 || likely(city)[0] !== city || likely(typo)[0] === typo || /[^a-z]/i.test(city[at]))
+      continue;
+    i++;
+    if (likely(typo).includes(city)) found++;
+    assert.ok(likely(typo).length <= 5, typo);
+  }
+  assert.ok(found >= 38, `${found} of 40`);
+  assert.equal(likely("Chicago, TX")[0], "Chicago, IL");
+  // Most of these hospitals are around New York.
+  assert.equal(likely("Springfield")[0], "Springfield, NJ");
+  assert.ok(likely("Springfield").length > 20);
+  assert.deepEqual(likely("Xqzxqz"), []);
 });
 
 describe("a place beside a procedure, without a word such as in", () => {
