@@ -1,18 +1,24 @@
 import { test } from "node:test";
 import { stateNames } from "../../engine/index.ts";
-import { imageOf } from "../support/fixtures.ts";
-import { literalChecker, literalQueries } from "../support/literal.ts";
+import {
+  checkCities,
+  checkEverydayWords,
+  imageOfHospitals,
+  literalChecker,
+  literalQueries,
+} from "../support/literal.ts";
 import { seededRandom } from "../support/random.ts";
-import { realHospitals, snapshotOfHospitals } from "../support/relevance.ts";
+import { realHospitals } from "../support/relevance.ts";
 
 /** Tests what searches for facilities promise, with CMS's directory. `test/long` tries everything. */
 
 const seed = 20_260_401;
 const hospitals = realHospitals();
-const check = literalChecker(imageOf(snapshotOfHospitals(hospitals)), hospitals);
+const image = imageOfHospitals(hospitals);
+const check = literalChecker(image, hospitals);
 const { always, sampled } = literalQueries(hospitals, seed);
 
-test("every word, name and city finds whatever literally has it, in the promised order", () => {
+test("every word, name and city finds whatever literally has it, in the promised order, and is sure of one thing only", () => {
   for (const query of always) check(query, null);
 });
 
@@ -21,4 +27,13 @@ test("so does a tenth of all beginnings and pairs of words, and a tenth of every
   const states = Object.keys(stateNames);
   for (const query of sampled) if (random.int(10) === 0) check(query, null);
   for (const query of [...always, ...sampled]) if (random.int(10) === 0) check(query, random.pick(states));
+});
+
+test("a city's name with the word hospital finds all hospitals of the city", () => {
+  const random = seededRandom(seed);
+  checkCities(image, hospitals, () => random.int(10) === 0);
+});
+
+test("an everyday word beside a whole name, or a name and its place, is set aside", () => {
+  checkEverydayWords(image, hospitals, seededRandom(seed), 150);
 });
