@@ -1,6 +1,8 @@
+import assert from "node:assert/strict";
 import { test } from "node:test";
-import { stateNames } from "../../engine/index.ts";
+import { search, stateNames } from "../../engine/index.ts";
 import {
+  checkAlternatives,
   checkCities,
   checkEverydayWords,
   imageOfHospitals,
@@ -36,4 +38,14 @@ test("a city's name with the word hospital finds all hospitals of the city", () 
 
 test("an everyday word beside a whole name, or a name and its place, is set aside", () => {
   checkEverydayWords(image, hospitals, seededRandom(seed), 150);
+});
+
+test("letters with two meanings have another search that finds something else, and null where the state leads", () => {
+  checkAlternatives(image, hospitals, seededRandom(seed), 600);
+  const alternativeTo = (query: string) => search(image, "facility", query, 0, 1).alternative;
+  for (const query of ["va", "va hospital", "hospitals in VA", "mercy in", "cleveland ok"])
+    assert.equal(alternativeTo(query), null, query);
+  assert.deepEqual(alternativeTo("la"), { q: "Los Angeles" });
+  assert.deepEqual(alternativeTo("la hospital"), { q: "Louisiana hospital" });
+  assert.deepEqual(alternativeTo("memorial la"), { q: "memorial Louisiana" });
 });

@@ -1,6 +1,7 @@
 import { test } from "node:test";
 import { stateNames } from "../../engine/index.ts";
 import {
+  checkAlternatives,
   checkCities,
   checkEverydayWords,
   imageOfHospitals,
@@ -31,4 +32,8 @@ test("a city's name with the word hospital finds all hospitals of the city", () 
 
 test("an everyday word beside a whole name, or a name and its place, is set aside", () => {
   checkEverydayWords(image, hospitals, seededRandom(seed), 5000);
+});
+
+test("letters with two meanings have another search that finds something else, and null where the state leads", () => {
+  checkAlternatives(image, hospitals, seededRandom(seed), 20_000);
 });

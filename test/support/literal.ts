@@ -280,3 +280,33 @@ export function checkEverydayWords(
     if (ignored.length > 0) assert.deepEqual(ignored, [word], query);
   }
 }
+
+const codesWithMeanings = entriesOf("letters").flatMap(({ phrases }) => phrases);
+
+/** Asserts that each alternative to a search that ends with letters of two meanings finds something else. */
+export function checkAlternatives(
+  image: Image,
+  hospitals: readonly Hospital[],
+  random: Random,
+  rounds: number,
+): void {
+  let offered = 0;
+  for (let i = 0; i < rounds; i++) {
+    const { name, city } = random.pick(hospitals);
+    const [first] = name.split(" ");
+    const code = random.pick(codesWithMeanings);
+    const query = random.pick([
+      `${first} ${code}`,
+      `${city} ${code.toUpperCase()}`,
+      `${first} ${code} hospital`,
+    ]);
+    const { alternative, documents } = search(image, "facility", query, 0, 1);
+    if (alternative === null) continue;
+    offered++;
+    const other = search(image, "facility", alternative.q, 0, 1, alternative.state ?? null);
+    const subject = `${query}, ${JSON.stringify(alternative)}`;
+    assert.ok(other.total > 0, subject);
+    assert.notEqual(other.documents[0], documents[0], subject);
+  }
+  assert.ok(offered > 0, "none was offered");
+}
