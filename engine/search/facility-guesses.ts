@@ -1,3 +1,4 @@
+import { findFacility } from "../answers/facilities.ts";
 import { type Image, textAt } from "../image/image.ts";
 import { cityField, cityPartField, nameField } from "./documents.ts";
 import { findNames } from "./facility-names.ts";
@@ -36,11 +37,33 @@ export function findOtherwise(
   terms: readonly Term[],
   found: Found,
 ): void {
-  const ways = [byInitials, bySound, besideAside, bySaint, besideUnknown, byMoreTypos, besideRegion];
+  const ways = [
+    byShortCcn,
+    byInitials,
+    bySound,
+    besideAside,
+    bySaint,
+    besideUnknown,
+    byMoreTypos,
+    besideRegion,
+  ];
   for (const way of ways) {
     way(image, index, words, terms, found);
     if (!found.isEmpty) return;
   }
+}
+
+/** Reads a ZIP code without hospitals around as a CCN that lost its zero. */
+function byShortCcn(
+  image: Image,
+  _: SearchIndex,
+  words: readonly string[],
+  __: readonly Term[],
+  found: Found,
+): void {
+  const [code, ...others] = words.filter(saysSomething);
+  const facility = others.length === 0 && /^\d{5}$/.test(code) ? findFacility(image, `0${code}`) : -1;
+  if (facility >= 0) found.enter(facility, ranks.code, 1);
 }
 
 /**

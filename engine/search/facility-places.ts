@@ -20,7 +20,7 @@ import {
   stateOf,
 } from "./places.ts";
 import type { Asked } from "./reading.ts";
-import { meaningOf, saysNothing, saysSomething } from "./text.ts";
+import { meaningOf, saysNothing, saysSomething, splitWords } from "./text.ts";
 import { indexOf, type SearchIndex } from "./text-index.ts";
 
 /** Finds the hospitals of a place, and hospitals by their name around a place. */
@@ -152,13 +152,24 @@ function placeBetween(
   return places.length === 0 ? undefined : { places, span, isWhole, isNear: isAfterNear(before) };
 }
 
+const betweenCities = /,|&|\b(?:and|or)\b/iu;
+
+/** Finds the hospitals of several cities: `dallas, fort worth`. */
+export function findCities(image: Image, { text }: Asked, found: Found): void {
+  const parts = text.split(betweenCities).map((part) => splitWords(part).filter(saysSomething));
+  const cities = parts.map((words) => (words.length === 0 ? [] : facilitiesInCity(image, words)));
+  if (cities.length < 2 || cities.some((there) => there.length === 0)) return;
+  for (const facility of cities.flat()) found.enter(facility, ranks.rest, 1);
+}
+
 /** Whether words are a city of the directory and then a state that it isn't in. */
 export function isInOtherState(image: Image, words: readonly string[]): boolean {
   const others = words.filter((word) => !forHospitals.has(word) && !beforePlace.has(word));
   for (let start = others.length - 1; start > 0; start--) {
     const state = stateOf(others.slice(start).join(""));
     if (state === undefined) continue;
-    const there = facilitiesInCity(image, others.slice(0, start));
+    const named = placesNamed(image, others.slice(0, start)).filter(({ kind }) => kind === "city");
+    const there = named.flatMap(({ facilities }) => facilities);
     if (there.length > 0 && there.every((facility) => textAt(image.state, facility) !== state)) return true;
   }
   return false;

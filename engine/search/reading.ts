@@ -169,9 +169,10 @@ const age = /\b\d{1,3}[\s-]?(?:(?:years?|yrs?|months?|weeks?|days?)[\s-]old|yo|y
 /** Vertebrae such as C5-6, whose second number isn't significant alone. */
 const vertebrae = /\b([clt]\d{1,2})\s?[-/]\s?\d{1,2}\b/giu;
 
-/** Joins a CCN that is written with a hyphen: `33-0101`, `050-625`. */
+/** Joins a CCN that is written with a hyphen, and adds the zero that one after "ccn" has lost: `33-0101`, `ccn 10001`. */
 function joinedCcn(text: string): string {
   return text
+    .replace(/\b(ccn[\s:#]*)(\d{5})\b/gi, "$10$2")
     .replace(/(?<![\d-])(\d{2})-([\da-z]\d{3})(?![\d-])/gi, "$1$2")
     .replace(/(?<![\d-])(\d{3})-(\d{3})(?![\d-])/g, "$1$2");
 }

@@ -31,7 +31,7 @@ test("so does a tenth of all beginnings and pairs of words, and a tenth of every
   for (const query of [...always, ...sampled]) if (random.int(10) === 0) check(query, random.pick(states));
 });
 
-test("a city's name with the word hospital finds all hospitals of the city", () => {
+test("a city's name with the word hospital finds its hospitals, and so do its state before it, and words for around", () => {
   const random = seededRandom(seed);
   checkCities(image, hospitals, () => random.int(10) === 0);
 });

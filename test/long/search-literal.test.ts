@@ -26,7 +26,7 @@ test("whatever literally has the words of a query is found, in the promised orde
     for (const state of [null, random.pick(states)]) check(query, state);
 });
 
-test("a city's name with the word hospital finds all hospitals of the city", () => {
+test("a city's name with the word hospital finds its hospitals, and so do its state before it, and words for around", () => {
   checkCities(image, hospitals, () => true);
 });
 

@@ -1,6 +1,15 @@
 import assert from "node:assert/strict";
 import { readPlaces } from "../../datasets/places.ts";
-import { attachImage, buildImage, type Image, search, stateNames, textAt } from "../../engine/index.ts";
+import {
+  attachImage,
+  buildImage,
+  citiesNamed,
+  type Image,
+  search,
+  splitWords,
+  stateNames,
+  textAt,
+} from "../../engine/index.ts";
 import { entriesOf, fillers, kinds, meaningsOf, questions } from "../../engine/search/lexicon.ts";
 import { type Random, seededRandom } from "./random.ts";
 import { find, type Hospital, snapshotOfHospitals } from "./relevance.ts";
@@ -244,13 +253,30 @@ export function literalChecker(image: Image, hospitals: readonly Hospital[]) {
 export const imageOfHospitals = (hospitals: readonly Hospital[]): Image =>
   attachImage(buildImage(snapshotOfHospitals(hospitals), undefined, readPlaces()));
 
-/** Asserts that a city's name and the word hospital find all of its hospitals. */
+/**
+ * Asserts that a city's name and the word hospital find all of its hospitals, that its state may stand before it, and that
+ * a search around it is one for a place.
+ */
 export function checkCities(image: Image, hospitals: readonly Hospital[], isTried: () => boolean): void {
-  for (const [city, there] of Map.groupBy(hospitals, ({ city }) => city)) {
+  for (const there of Map.groupBy(hospitals, ({ city, state }) => `${city}, ${state}`).values()) {
     if (!isTried()) continue;
+    const [{ city, state, zip = "" }] = there;
     const query = `${city} hospital`;
     const found = new Set(find(image, query).map(({ code }) => code));
     for (const { ccn, name } of there) assert.ok(found.has(ccn), `${query} finds ${name}`);
+    for (const way of [`${city}, ${state}`, `${state} ${city}`]) {
+      const { documents, scores } = search(image, "facility", way, 0, 1);
+      const first = [image.city, image.state].map((texts) => textAt(texts, documents[0]));
+      assert.deepEqual(first.map(oneWord), [city, state].map(oneWord), way);
+      assert.ok(scores[0] >= 0.5, way);
+    }
+    const around = [`hospitals around ${city}, ${state}`, `around ${zip}`, `hospitals 20 miles from ${zip}`];
+    for (const way of around) {
+      const { place, total, scores } = search(image, "facility", way, 0, 1);
+      // The table of places may lack a city or a ZIP code.
+      if (place === null && citiesNamed(image, splitWords(`${city} ${state}`)).length === 0) continue;
+      assert.ok(total > 0 && scores[0] >= 0.5, way);
+    }
   }
 }
 
