@@ -6,6 +6,7 @@ import { backOff } from "../server/api/errors.ts";
 import { openapiDocument } from "../server/api/openapi.ts";
 import { accountUsage } from "../server/commands/account-options.ts";
 import { maxTries, pausesSeconds } from "../server/parts/notifications/outbox.ts";
+import { loopOf } from "../server/parts/portal/browser/programs.ts";
 import { maxPosts, maxPostsPerClient } from "../server/serving/posts.ts";
 import { channels } from "../server/shared/channels.ts";
 import { plans } from "../server/shared/plans.ts";
@@ -216,6 +217,11 @@ test("documents and alerts say how often and how long deliveries are tried", () 
 test("the API's README and the OpenAPI document tell clients in the same words how to retry", () => {
   assert.ok(documentAt("server/api/README.md").includes(backOff));
   assert.ok(openapiDocument().toString().includes(backOff));
+});
+
+test("the reference page and the API's README have the same Python program", () => {
+  const [program] = blocksOf(documentAt("server/api/README.md"), "python");
+  assert.equal(program.trimEnd(), loopOf("5072", "http://127.0.0.1:8080"));
 });
 
 test("the README's figures of the HTTP benchmark are those of the benchmarks' README", () => {

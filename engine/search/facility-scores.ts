@@ -34,15 +34,12 @@ export interface FacilityScore {
   worst: number;
   /** From 0 to 1. */
   score: number;
-  /** Whether every significant word of the name is asked for. */
-  isNamed: boolean;
 }
 
+export type Score = (facility: number) => FacilityScore;
+
 /** Returns a function that scores facilities. */
-export function facilityScorer(
-  index: SearchIndex,
-  terms: readonly Term[],
-): (facility: number) => FacilityScore {
+export function facilityScorer(index: SearchIndex, terms: readonly Term[]): Score {
   const { tokenStart, tokens, nameSizes } = index;
   const levelsByTerm = levelsOf(index, terms);
   const asked = new Uint8Array(index.letters.length);
@@ -80,16 +77,16 @@ export function facilityScorer(
         worths[i] = Math.max(worths[i], worthOfField[phrase & fieldMask]);
         if ((phrase & fieldMask) === nameField) nameWords++;
       }
+      if (terms[i].code === facility && levels[i] < exact) {
+        levels[i] = exact;
+        worths[i] = worthOfField[beyondField];
+      }
       if (terms[i].isNeeded && levels[i] < worst) worst = levels[i];
       sum += (weights[i] * levels[i] * worths[i]) / exact;
     }
     const size = nameSizes[facility];
     const coverage = Math.min(1, (wordSize * nameWords + nameFillers) / Math.max(1, size));
     const quality = weight === 0 ? 0 : sum / weight;
-    return {
-      worst,
-      score: (2 * quality + coverage) / 3,
-      isNamed: nameWords > 0 && wordSize * nameWords + wordSize > size,
-    };
+    return { worst, score: (2 * quality + coverage) / 3 };
   };
 }

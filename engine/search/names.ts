@@ -68,14 +68,15 @@ const withoutFillers = (words: readonly string[]) => words.filter((word) => !fil
 const counties = phrasesOf("county");
 
 const unofficialNames: ReadonlyMap<string, readonly string[]> = new Map(
-  entriesOf("hospital").map(({ what, phrases }) => [what, phrases.map((name) => plainWords(name).join(""))]),
+  entriesOf("hospital").map(({ what, phrases }) => [what, phrases.map((name) => plainWords(name).join(" "))]),
 );
 
-/** Whether a hospital has a name that is spelt as asked. @param typed the query as one word; see `plainWords` */
-export function isSpeltSo(image: Image, facility: number, typed: string): boolean {
+/** Whether a hospital has a name that is spelt as asked. @param typed the words of the query; see `plainWords` */
+export function isSpeltSo(image: Image, facility: number, typed: readonly string[]): boolean {
+  const asked = typed.join(" ");
   return (
-    plainWords(textAt(image.facilityName, facility)).join("") === typed ||
-    unofficialNames.get(textAt(image.ccn, facility))?.includes(typed) === true
+    plainWords(textAt(image.facilityName, facility)).join(" ") === asked ||
+    unofficialNames.get(textAt(image.ccn, facility))?.includes(asked) === true
   );
 }
 

@@ -13,7 +13,7 @@ import { stateNames } from "../snapshot/schema.ts";
 import { withPrefix } from "../sorted.ts";
 import { cityField, stateField } from "./documents.ts";
 import { entriesOf, meaningsOf, phrasesOf } from "./lexicon.ts";
-import { indexWords, oneWord, splitWords } from "./text.ts";
+import { indexWords, oneWord, plainWords, saysNothing, splitWords } from "./text.ts";
 import { documentsOf, findWord, hasToken, indexOf, isInFields, type SearchIndex } from "./text-index.ts";
 
 /**
@@ -81,7 +81,7 @@ function statesAndCities(what: string): { states: string[]; names: string[] } {
 }
 
 const nicknames = Map.groupBy(
-  entriesOf("city").flatMap(({ what, phrases }) => {
+  [...entriesOf("city"), ...entriesOf("cities")].flatMap(({ what, phrases }) => {
     const { states, names } = statesAndCities(what);
     return phrases.map((nickname): CitiesOfState & { nickname: string } => ({
       nickname,
@@ -92,6 +92,8 @@ const nicknames = Map.groupBy(
   ({ nickname }) => nickname,
 );
 
+/** Nicknames that mean a region and not a city. */
+const nicknamesOfRegions = phrasesOf("cities");
 const regions = meaningsOf("region");
 const partsOfStates = phrasesOf("part");
 const counties = phrasesOf("county");
@@ -131,23 +133,40 @@ function facilitiesOfCity(index: SearchIndex, city: string): number[] {
 export function facilitiesInCity(image: Image, words: readonly string[]): readonly number[] {
   const index = indexOf(image, "facility");
   const nicknamed = facilitiesOfNickname(index, oneWord(words));
-  return nicknamed.length > 0 ? nicknamed : facilitiesNamed(index, words);
+  return nicknamed.length > 0 ? nicknamed : facilitiesNamed(image, words);
 }
 
 /** The facilities in a city by its name, with or without its state; or by its nickname and its state. */
-function facilitiesNamed(index: SearchIndex, words: readonly string[]): readonly number[] {
+function facilitiesNamed(image: Image, words: readonly string[]): readonly number[] {
+  const index = indexOf(image, "facility");
   const found = facilitiesOfCity(index, oneWord(words));
-  if (found.length > 0) return found;
-  // The state's name may have several words.
-  for (let end = words.length - 1; end > 0; end--) {
-    const state = stateOf(words.slice(end).join(""));
-    if (state === undefined) continue;
-    const city = oneWord(words.slice(0, end));
+  // Center is a short form of Centre, and no city.
+  if (found.length > 0) return words.every(saysNothing) ? found.filter(isSpelled(image, words)) : found;
+  for (const { name, state } of withStates(words)) {
+    const city = oneWord(name);
     const there = facilitiesOfNickname(index, city, state);
     const inState = there.length > 0 ? there : facilitiesIn(index, city, state);
     if (inState.length > 0) return inState;
   }
   return [];
+}
+
+const isSpelled = (image: Image, words: readonly string[]) => (facility: number) =>
+  plainWords(textAt(image.city, facility)).join("") === words.join("");
+
+/** Whether words that say nothing elsewhere are spelled like a city of the directory. */
+export const isSpelledCity = (image: Image, words: readonly string[]) =>
+  facilitiesOfCity(indexOf(image, "facility"), oneWord(words)).some(isSpelled(image, words));
+
+/** The ways to read words as a name and a state after it, or before it: `saint louis missouri`, `AZ Glendale`. */
+function withStates(words: readonly string[]): { name: readonly string[]; state: string }[] {
+  const ways = [];
+  for (let end = words.length - 1; end > 0; end--) ways.push([words.slice(0, end), words.slice(end)]);
+  for (let end = 1; end < words.length; end++) ways.push([words.slice(end), words.slice(0, end)]);
+  return ways.flatMap(([name, last]) => {
+    const state = stateOf(last.join(""));
+    return state === undefined ? [] : [{ name, state }];
+  });
 }
 
 /**
@@ -158,9 +177,8 @@ function facilitiesNamed(index: SearchIndex, words: readonly string[]): readonly
 export function citiesNamed(image: Image, words: readonly string[]): City[] {
   const whole = namesakes(image, words);
   if (whole.length > 0) return whole;
-  for (let end = 1; end < words.length; end++) {
-    const state = stateOf(words.slice(end).join(""));
-    const there = namesakes(image, words.slice(0, end)).filter((city) => city.state === state);
+  for (const { name, state } of withStates(words)) {
+    const there = namesakes(image, name).filter((city) => city.state === state);
     if (there.length > 0) return there;
   }
   return [];
@@ -203,9 +221,15 @@ export function placesNamed(image: Image, words: readonly string[]): Place[] {
   }
   const places: Place[] = [];
   const index = indexOf(image, "facility");
-  const nicknamed = facilitiesOfNickname(index, oneWord(words));
-  if (nicknamed.length > 0) places.push({ ...cityOf(image, nicknamed), isNickname: true });
-  const inCity = facilitiesNamed(index, words);
+  const nickname = oneWord(words);
+  const nicknamed = facilitiesOfNickname(index, nickname);
+  if (nicknamed.length > 0)
+    places.push(
+      nicknamesOfRegions.has(nickname)
+        ? { ...cityOf(image, nicknamed), kind: "region", name: words.join(" ") }
+        : { ...cityOf(image, nicknamed), isNickname: true },
+    );
+  const inCity = facilitiesNamed(image, words);
   if (inCity.length > 0) places.push(cityOf(image, inCity));
   const state = stateOf(words.join("")) ?? (words.length > 1 ? stateBefore(words) : undefined);
   if (state !== undefined)
@@ -261,6 +285,14 @@ function regionsNamed(image: Image, words: readonly string[]): Place[] {
   }
   const isCounty = words.length > 1 && counties.has(words.at(-1) ?? "");
   return isCounty ? [{ kind: "region", name, states: [], facilities: [] }] : [];
+}
+
+/** Whether words from a position on are a place, and more words may follow. */
+export function isPlaceAt(image: Image, words: readonly string[], at: number): boolean {
+  const start = words[at] === "the" ? at + 1 : at;
+  for (let end = start + 1; end <= Math.min(words.length, start + mostPlaceWords); end++)
+    if (placesNamed(image, words.slice(start, end)).length > 0) return true;
+  return false;
 }
 
 /** Returns where a place is: a ZIP code, or a city that one state has; undefined for others. */

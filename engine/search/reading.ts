@@ -1,6 +1,6 @@
 import { findFacility } from "../answers/facilities.ts";
 import type { Image } from "../image/image.ts";
-import { isZip } from "../image/places.ts";
+import { isZip, maxMiles } from "../image/places.ts";
 import { stateNames } from "../snapshot/schema.ts";
 import { groupOfCode, isHcpcsCode, withoutDiagnoses } from "./codes.ts";
 import type { ShownPlace } from "./find.ts";
@@ -9,7 +9,7 @@ import { facilitiesInCity, formsOfState, mostPlaceWords, namesakes } from "./pla
 import { placeIn } from "./procedure-place.ts";
 import { saysNothing, withLevels } from "./procedure-words.ts";
 import { meaningOf, plainWords, splitWords } from "./text.ts";
-import { type DocumentKind, findWord, indexOf } from "./text-index.ts";
+import { beginsWord, type DocumentKind, findWord, indexOf } from "./text-index.ts";
 
 /** Reads what a search asks for, once: its words in English, and what isn't a word of what is looked for. */
 export interface Asked {
@@ -22,6 +22,8 @@ export interface Asked {
   words: readonly string[];
   /** Whether the search asks for hospitals around the person who asks. */
   isHere: boolean;
+  /** Within how many miles of a place hospitals are asked for; null if the search doesn't say. */
+  miles: number | null;
   /** The place that a search for procedures names. */
   place: ShownPlace | null;
   /** The words of a street; codes that no group is known to include or of diagnoses, and names of several cities, beside other words. */
@@ -34,17 +36,19 @@ export function read(image: Image, kind: DocumentKind, text: string): Asked {
 
 function readForFacilities(image: Image, text: string): Asked {
   const index = indexOf(image, "facility");
-  const joined = joinedCcn(text);
+  const { text: undistanced, miles } = withoutDistance(text);
+  const joined = joinedCcn(undistanced);
   const { rest, ignored } = withoutStreet(image, joined);
   const split = splitWords(rest);
   // A single word may be the beginning of a name, such as clinica of clinical.
-  const isName = (word: string) => split.length === 1 || findWord(index, word) >= 0;
+  const isName = (word: string) =>
+    split.length === 1 ? beginsWord(index, word) : findWord(index, word) >= 0;
   const { words: english, isSpanish } = inEnglish("facility", split, isName);
   const { words, isHere } = withoutHere(isSpanish ? withoutSmallWords("facility", english) : english);
   const meant = words.filter((word, i) => !isLabel(word, words[i + 1]) && !isSelf(word, words[i - 1]));
   const typed = plainWords(joined);
   return {
-    ...{ kind: "facility", text, isHere, ignored, place: null },
+    ...{ kind: "facility", text, isHere, miles, ignored, place: null },
     typed: typed.filter((word, i) => !isLabel(word, typed[i + 1])),
     words: withState(image, saintsMeant(meant), capitalsIn(text)),
   };
@@ -67,7 +71,7 @@ function readForProcedures(image: Image, text: string): Asked {
   const isAlone = others.every(saysNothing);
   const meant = isAlone ? words : others;
   return {
-    ...{ kind: "procedure", typed: split, words: meant, isHere: false, place },
+    ...{ kind: "procedure", typed: split, words: meant, isHere: false, miles: null, place },
     text: meant.every(saysNothing) ? text : undiagnosed,
     ignored: [
       ...(isAlone ? [] : words.filter(isUnknownCode).map((word) => word.toUpperCase())),
@@ -148,15 +152,27 @@ function saintsMeant(words: readonly string[]): readonly string[] {
   );
 }
 
+/** A distance before a place: `within 10 miles of 60614`. */
+const distance = /\b(?:within\s+)?(\d{1,3})[\s-]*(?:miles?|mi)\s+(?:from|of|around|to)\b/iu;
+
+/** Takes off a distance, as `near`. */
+function withoutDistance(text: string): { text: string; miles: number | null } {
+  const miles = Number(distance.exec(text)?.[1] ?? 0);
+  return miles < 1 || miles > maxMiles
+    ? { text, miles: null }
+    : { text: text.replace(distance, "near"), miles };
+}
+
 /** The age of a patient, which isn't a significant number. */
 const age = /\b\d{1,3}[\s-]?(?:(?:years?|yrs?|months?|weeks?|days?)[\s-]old|yo|y\/o)\b/giu;
 
 /** Vertebrae such as C5-6, whose second number isn't significant alone. */
 const vertebrae = /\b([clt]\d{1,2})\s?[-/]\s?\d{1,2}\b/giu;
 
-/** Joins a CCN that is written with a hyphen: `33-0101`, `050-625`. */
+/** Joins a CCN that is written with a hyphen, and adds the zero that one after "ccn" has lost: `33-0101`, `ccn 10001`. */
 function joinedCcn(text: string): string {
   return text
+    .replace(/\b(ccn[\s:#]*)(\d{5})\b/gi, "$10$2")
     .replace(/(?<![\d-])(\d{2})-([\da-z]\d{3})(?![\d-])/gi, "$1$2")
     .replace(/(?<![\d-])(\d{3})-(\d{3})(?![\d-])/g, "$1$2");
 }

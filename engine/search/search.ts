@@ -3,7 +3,7 @@ import { stateNames } from "../snapshot/schema.ts";
 import { otherCodeIn } from "./codes.ts";
 import { findFacilities } from "./facilities.ts";
 import { type Matches, nothing, pricedIn } from "./find.ts";
-import { phrasesOf } from "./lexicon.ts";
+import { kinds, phrasesOf } from "./lexicon.ts";
 import { matchedBy } from "./matched.ts";
 import type { Term } from "./matching.ts";
 import { type NoMatch, whyNothing } from "./no-match.ts";
@@ -12,6 +12,7 @@ import { termsIn } from "./procedure-terms.ts";
 import type { Absent } from "./procedure-words.ts";
 import { findProcedures, procedureTerms } from "./procedures.ts";
 import { type Asked, capitalsIn, read } from "./reading.ts";
+import { meaningOf } from "./text.ts";
 import { type DocumentKind, indexOf } from "./text-index.ts";
 
 /*
@@ -51,10 +52,8 @@ export function search(
   limit: number,
   state: string | null = null,
 ): SearchAnswer {
-  const asked = read(image, kind, text);
-  const found =
-    kind === "facility" ? searchFacilities(image, asked, state) : searchProcedures(image, asked, state);
-  const alternative = alternativeTo(image, asked, text, found);
+  const { asked, ...found } = findAll(image, kind, text, state);
+  const alternative = state === null ? alternativeTo(image, asked, text, found) : null;
   if (found.total === 0) {
     const { terms, unwanted } = found;
     const why = whyNothing(image, asked, terms, unwanted, pricedIn(image, kind, null));
@@ -73,6 +72,13 @@ export function search(
 
 type Found = Matches & { terms: readonly Term[]; absent: readonly Absent[] };
 
+function findAll(image: Image, kind: DocumentKind, text: string, state: string | null) {
+  const asked = read(image, kind, text);
+  const found =
+    kind === "facility" ? searchFacilities(image, asked, state) : searchProcedures(image, asked, state);
+  return { asked, ...found };
+}
+
 function searchFacilities(image: Image, asked: Asked, state: string | null): Found {
   return findFacilities(image, asked, pricedIn(image, "facility", state), state);
 }
@@ -90,30 +96,31 @@ function searchProcedures(image: Image, asked: Asked, state: string | null): Fou
 const letters = phrasesOf("letters");
 
 /**
- * Returns the search with a state whose code was read as a word or a city. Where LA means Los Angeles, the state's name is written
- * out, because the code alone would mean the city again.
+ * Returns the search with a state whose code was read as a word or a city. Where the state's hospitals come first, there is none,
+ * because the others follow. The code LA alone would have two meanings again, so the meaning that doesn't come first is
+ * written out. A search that finds nothing, or the same hospital first, isn't offered.
  */
 function alternativeTo(image: Image, asked: Asked, text: string, found: Found): Alternative | null {
   const { words, kind, place } = asked;
   const capitals = capitalsIn(text);
-  const isAbsent = found.absent.length > 0;
-  const word = words.findLast(
-    (each, i) => letters.has(each) && (isAbsent || i + 1 === words.length || capitals.has(each)),
-  );
+  const end = words.findLastIndex((each) => !kinds.has(meaningOf(each)));
+  const word = words.findLast((each, i) => letters.has(each) && (i >= end || capitals.has(each)));
   const state = word === undefined ? undefined : stateOf(word);
   if (word === undefined || state === undefined || place !== null) return null;
   const [first] = found.documents;
   const leads = kind === "facility" && first !== undefined && textAt(image.state, first) === state;
-  if (leads && !isAbsent) return null;
+  const city = kind === "facility" ? facilitiesOfNickname(indexOf(image, kind), word)[0] : undefined;
+  if (leads && city === undefined) return null;
   const at = new RegExp(
     `(?<![\\p{L}\\d])${word}(?![\\p{L}\\d])(?!.*(?<![\\p{L}\\d])${word}(?![\\p{L}\\d]))`,
     "iu",
   );
-  if (kind === "facility" && facilitiesOfNickname(indexOf(image, kind), word).length > 0)
-    return { q: text.trim().replace(at, stateNames[state]) };
+  const written = city === undefined ? " " : leads ? textAt(image.city, city) : stateNames[state];
   const q = text
-    .replace(at, " ")
+    .replace(at, written)
     .replace(/^[\s,;.]+|[\s,;.]+$/g, "")
     .replace(/\s+/g, " ");
-  return q === "" ? null : { q, state };
+  const other = findAll(image, kind, q, city === undefined ? state : null);
+  if (other.total === 0 || (kind === "facility" && other.documents[0] === first)) return null;
+  return city === undefined ? { q, state } : { q };
 }

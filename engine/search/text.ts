@@ -1,4 +1,4 @@
-import { entriesOf, fillers, meaningsOf } from "./lexicon.ts";
+import { entriesOf, fillers, isSmallWord, kinds, meaningsOf } from "./lexicon.ts";
 import { procedureMeaning, withLevels } from "./procedure-words.ts";
 
 /** Splits texts into words, and gives words the form that an index has. */
@@ -80,6 +80,10 @@ const forms = meaningsOf("form");
 export function meaningOf(word: string): string {
   return forms.get(word) ?? word;
 }
+
+/** Whether a word says nothing about which hospital is meant, such as the word hospital. */
+export const saysNothing = (word: string) => isSmallWord(word) || kinds.has(meaningOf(word));
+export const saysSomething = (word: string) => !saysNothing(word);
 
 /** Returns a name as one word, so that abbreviations, spaces, case and accents don't matter. */
 export function oneWord(words: readonly string[]): string {

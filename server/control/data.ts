@@ -31,9 +31,8 @@ export function checkSnapshots({ DATASETS_DIR: datasetsDir, isDefaultDatasetsDir
 }
 
 /**
- * Loads the snapshots of DATASETS_DIR that a start waits for. These are the versions in the registry. If no real one of
- * them can be served, these are all files: synthetic versions must not be served beside real ones.
- * @throws DataError when none can be loaded
+ * Loads the snapshots of DATASETS_DIR that a start waits for. These are the versions in the registry, or all files if
+ * none of these versions can be served. @throws DataError when none can be loaded
  */
 export async function loadData(
   { DATASETS_DIR: datasetsDir, STATE_DIR: stateDir }: Settings,
@@ -54,7 +53,7 @@ export async function loadData(
   const there = listSnapshots(datasetsDir);
   const known = new Set(registry.versions.all().map(({ version }) => fileOf(version)));
   await settle(snapshots, new Set(there.filter((name) => known.has(name))));
-  if (!snapshots.hasReal) await settle(snapshots, new Set(there));
+  if (snapshots.images().length === 0) await settle(snapshots, new Set(there));
   if (snapshots.images().length === 0)
     throw new DataError(`DATASETS_DIR ${datasetsDir}`, "no snapshot that can be loaded", "at least one");
   return snapshots;

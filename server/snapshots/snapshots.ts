@@ -126,7 +126,7 @@ export class SnapshotFolder {
   get #served(): Loaded[] {
     const admitted = this.#admitted;
     const there = admitted.filter(({ isThere }) => isThere);
-    const { hasReal } = this;
+    const hasReal = this.#hasReal;
     return (there.length === 0 ? admitted : there)
       .filter((loaded) => !hasReal || isReal(loaded))
       .sort((a, b) => newestFirst(a.name, b.name));
@@ -136,8 +136,7 @@ export class SnapshotFolder {
     return [...this.#loaded.values()].filter(({ isAdmitted }) => isAdmitted);
   }
 
-  /** Whether a real version may be served. If not, any file that isn't loaded yet may hide the synthetic versions. */
-  get hasReal(): boolean {
+  get #hasReal(): boolean {
     return this.#admitted.some((loaded) => loaded.isThere && isReal(loaded));
   }
 
@@ -355,7 +354,7 @@ export class SnapshotFolder {
           sha256,
           `${known.sha256}, because ${otherContent}`,
         );
-      if (this.hasReal && !isReal(loaded)) return;
+      if (this.#hasReal && !isReal(loaded)) return;
       if (this.#isServing) this.#register([loaded]);
       loaded.isAdmitted = true;
       this.#faults.delete(name);
@@ -442,7 +441,7 @@ export class SnapshotFolder {
   }
 
   #tellHidden(): void {
-    const hidden = this.hasReal
+    const hidden = this.#hasReal
       ? [...this.#loaded.values()].filter((loaded) => !isReal(loaded)).map(({ name }) => name)
       : [];
     const versions = hidden.filter((name) => !this.#hidden.includes(name)).map(versionOf);

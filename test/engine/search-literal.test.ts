@@ -1,18 +1,26 @@
+import assert from "node:assert/strict";
 import { test } from "node:test";
-import { stateNames } from "../../engine/index.ts";
-import { imageOf } from "../support/fixtures.ts";
-import { literalChecker, literalQueries } from "../support/literal.ts";
+import { search, stateNames } from "../../engine/index.ts";
+import {
+  checkAlternatives,
+  checkCities,
+  checkEverydayWords,
+  imageOfHospitals,
+  literalChecker,
+  literalQueries,
+} from "../support/literal.ts";
 import { seededRandom } from "../support/random.ts";
-import { realHospitals, snapshotOfHospitals } from "../support/relevance.ts";
+import { realHospitals } from "../support/relevance.ts";
 
 /** Tests what searches for facilities promise, with CMS's directory. `test/long` tries everything. */
 
 const seed = 20_260_401;
 const hospitals = realHospitals();
-const check = literalChecker(imageOf(snapshotOfHospitals(hospitals)), hospitals);
+const image = imageOfHospitals(hospitals);
+const check = literalChecker(image, hospitals);
 const { always, sampled } = literalQueries(hospitals, seed);
 
-test("every word, name and city finds whatever literally has it, in the promised order", () => {
+test("every word, name and city finds whatever literally has it, in the promised order, and is sure of one thing only", () => {
   for (const query of always) check(query, null);
 });
 
@@ -21,4 +29,23 @@ test("so does a tenth of all beginnings and pairs of words, and a tenth of every
   const states = Object.keys(stateNames);
   for (const query of sampled) if (random.int(10) === 0) check(query, null);
   for (const query of [...always, ...sampled]) if (random.int(10) === 0) check(query, random.pick(states));
+});
+
+test("a city's name with the word hospital finds its hospitals, and so do its state before it, and words for around", () => {
+  const random = seededRandom(seed);
+  checkCities(image, hospitals, () => random.int(10) === 0);
+});
+
+test("an everyday word beside a whole name, or a name and its place, is set aside", () => {
+  checkEverydayWords(image, hospitals, seededRandom(seed), 150);
+});
+
+test("letters with two meanings have another search that finds something else, and null where the state leads", () => {
+  checkAlternatives(image, hospitals, seededRandom(seed), 600);
+  const alternativeTo = (query: string) => search(image, "facility", query, 0, 1).alternative;
+  for (const query of ["va", "va hospital", "hospitals in VA", "mercy in", "cleveland ok"])
+    assert.equal(alternativeTo(query), null, query);
+  assert.deepEqual(alternativeTo("la"), { q: "Los Angeles" });
+  assert.deepEqual(alternativeTo("la hospital"), { q: "Louisiana hospital" });
+  assert.deepEqual(alternativeTo("memorial la"), { q: "memorial Louisiana" });
 });

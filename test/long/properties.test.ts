@@ -9,6 +9,7 @@ for (const tests of [
   "api/price-key",
   "engine/changes",
   "engine/exports",
+  "engine/search",
   "engine/search-texts",
 ])
   await import(`../${tests}.test.ts`);

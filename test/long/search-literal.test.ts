@@ -1,20 +1,39 @@
 import { test } from "node:test";
 import { stateNames } from "../../engine/index.ts";
-import { imageOf } from "../support/fixtures.ts";
-import { literalChecker, literalQueries } from "../support/literal.ts";
+import {
+  checkAlternatives,
+  checkCities,
+  checkEverydayWords,
+  imageOfHospitals,
+  literalChecker,
+  literalQueries,
+} from "../support/literal.ts";
 import { seededRandom } from "../support/random.ts";
-import { realHospitals, snapshotOfHospitals } from "../support/relevance.ts";
+import { realHospitals } from "../support/relevance.ts";
 
 /** Tests what searches for facilities promise, with every word, beginning, name, city and many pairs of CMS's directory. */
 
 const seed = 20_260_401;
+const hospitals = realHospitals();
+const image = imageOfHospitals(hospitals);
 
 test("whatever literally has the words of a query is found, in the promised order, also within a state", () => {
-  const hospitals = realHospitals();
-  const check = literalChecker(imageOf(snapshotOfHospitals(hospitals)), hospitals);
+  const check = literalChecker(image, hospitals);
   const { always, sampled } = literalQueries(hospitals, seed);
   const random = seededRandom(seed);
   const states = Object.keys(stateNames);
   for (const query of [...always, ...sampled])
     for (const state of [null, random.pick(states)]) check(query, state);
+});
+
+test("a city's name with the word hospital finds its hospitals, and so do its state before it, and words for around", () => {
+  checkCities(image, hospitals, () => true);
+});
+
+test("an everyday word beside a whole name, or a name and its place, is set aside", () => {
+  checkEverydayWords(image, hospitals, seededRandom(seed), 5000);
+});
+
+test("letters with two meanings have another search that finds something else, and null where the state leads", () => {
+  checkAlternatives(image, hospitals, seededRandom(seed), 20_000);
 });

@@ -1,8 +1,18 @@
 import assert from "node:assert/strict";
-import { type Image, search, stateNames, textAt } from "../../engine/index.ts";
-import { entriesOf, meaningsOf } from "../../engine/search/lexicon.ts";
-import { seededRandom } from "./random.ts";
-import type { Hospital } from "./relevance.ts";
+import { readPlaces } from "../../datasets/places.ts";
+import {
+  attachImage,
+  buildImage,
+  citiesNamed,
+  type Image,
+  search,
+  splitWords,
+  stateNames,
+  textAt,
+} from "../../engine/index.ts";
+import { entriesOf, fillers, kinds, meaningsOf, questions } from "../../engine/search/lexicon.ts";
+import { type Random, seededRandom } from "./random.ts";
+import { find, type Hospital, snapshotOfHospitals } from "./relevance.ts";
 
 /**
  * What searches for facilities promise, tried with the words of a directory: whatever a name, a city or a state literally has
@@ -16,6 +26,9 @@ interface Words {
   /** The name and the city as one word, with long forms. */
   name: string;
   city: string;
+  /** All names, and the city, in their own spelling. */
+  spelledNames: readonly string[];
+  spelledCity: string;
 }
 
 const letters = (text: string) =>
@@ -31,9 +44,11 @@ const splitJoined = (text: string) => split(text.replace(/['’]/g, ""));
 /** The forms that the lexicon lists: the test is for what is done with them. */
 const longForms = meaningsOf("form");
 const long = (word: string) => longForms.get(word) ?? word;
+const spelled = (text: string) => splitJoined(text).join(" ");
 const oneWord = (text: string) => splitJoined(text).map(long).join("");
 
-const unofficial = new Map(entriesOf("hospital").map(({ what, phrases }) => [what, phrases.map(oneWord)]));
+const unofficialNames = new Map(entriesOf("hospital").map(({ what, phrases }) => [what, phrases]));
+const unofficial = new Map([...unofficialNames].map(([ccn, names]) => [ccn, names.map(oneWord)]));
 
 function wordsOf(hospital: Hospital): Words {
   const { name, city, state } = hospital;
@@ -44,6 +59,8 @@ function wordsOf(hospital: Hospital): Words {
     words: new Set([...own, ...own.map(long), ...written([state, stateNames[state]])]),
     name: oneWord(name),
     city: oneWord(city),
+    spelledNames: [name, ...(unofficialNames.get(hospital.ccn) ?? [])].map(spelled),
+    spelledCity: spelled(city),
   };
 }
 
@@ -62,6 +79,9 @@ export function literalQueries(hospitals: readonly Hospital[], seed: number): Li
   );
   const names = hospitals.map(({ name }) => name);
   const cities = hospitals.flatMap(({ city, state }) => [city, `${city} ${state}`]);
+  const saying = ["region", "cities", "city", "state", "form", "kind", "any"].flatMap((kind) =>
+    entriesOf(kind).flatMap(({ phrases }) => phrases),
+  );
   const beginnings = [...words].flatMap((word) =>
     Array.from({ length: Math.max(0, word.length - 3) }, (_, i) => word.slice(0, 3 + i)),
   );
@@ -71,24 +91,26 @@ export function literalQueries(hospitals: readonly Hospital[], seed: number): Li
     return of.slice(at, at + 2).join(" ");
   });
   return {
-    always: [...new Set([...words, ...names, ...cities])],
+    always: [...new Set([...words, ...names, ...cities, ...saying])],
     sampled: [...new Set([...beginnings, ...pairs])],
   };
 }
 
 /**
- * Asserts that a search finds every hospital that literally has its words, in the promised order, and that scores don't
- * contradict the order.
+ * Asserts that a search finds every hospital that literally has its words, in the promised order, that scores don't
+ * contradict the order, and that they are below 0.5 unless one thing is meant.
  */
 export function literalChecker(image: Image, hospitals: readonly Hospital[]) {
   const all = hospitals.map(wordsOf);
   const byCcn = new Map(all.map((each) => [each.hospital.ccn, each]));
-  const states = new Set(Object.keys(stateNames).map((code) => code.toLowerCase()));
+  const codeOf = new Map(
+    Object.entries(stateNames).flatMap(([code, name]) => [code, name].map((way) => [oneWord(way), code])),
+  );
   const cities = new Set(all.map(({ city }) => city));
 
   /** Whether the words are those of a place, so that an "in" before them is no word of it. */
   const isPlace = (words: readonly string[]) =>
-    cities.has(words.map(long).join("")) || states.has(words.join(""));
+    cities.has(words.map(long).join("")) || codeOf.has(words.join(""));
 
   /** The hospitals that have a word, by all words and by their beginnings of three letters and more. */
   const having = new Map<string, Set<Words>>();
@@ -109,11 +131,96 @@ export function literalChecker(image: Image, hospitals: readonly Hospital[]) {
     // Words of one or two letters match whole words only.
     (word.length < 3 ? each.words.has(long(word)) : having.get(long(word))?.has(each) === true);
 
-  /** 0 for a CCN, 1 for a whole name, 2 for a whole city, 3 for the others. @param asked the query as one word */
-  function classOf({ hospital, name, city }: Words, asked: string): number {
-    if (asked === hospital.ccn.toLowerCase()) return 0;
-    if (asked === name || unofficial.get(hospital.ccn)?.includes(asked)) return 1;
-    return asked === city || asked === `${city}${hospital.state.toLowerCase()}` ? 2 : 3;
+  /** 0 for a CCN, 1 for a whole name in the same spelling, 2 in another one, 3 for a whole city, 4 for the others. */
+  const classesOf = (query: string) => {
+    const [asked, typed] = [oneWord(query), spelled(query)];
+    return ({ hospital, name, city, spelledNames, spelledCity }: Words): number => {
+      if (asked === hospital.ccn.toLowerCase()) return 0;
+      if (spelledNames.includes(typed)) return 1;
+      if (asked === name || unofficial.get(hospital.ccn)?.includes(asked)) return 2;
+      // Center is no other form of the city Centre.
+      if (kinds.has(asked)) return typed === spelledCity ? 3 : 4;
+      return asked === city || asked === `${city}${hospital.state.toLowerCase()}` ? 3 : 4;
+    };
+  };
+
+  const isIn = (state: string | null) => (each: Words) => state === null || each.hospital.state === state;
+
+  /** Words without small ones and, in `telling`, without words for a hospital. */
+  const plain = (words: readonly string[]) =>
+    words.filter((word) => !fillers.has(word) && !questions.has(word));
+  const telling = (words: readonly string[]) => plain(words).filter((word) => !kinds.has(long(word)));
+  const joined = (words: readonly string[]) => words.map(long).join("");
+  const byName = Map.groupBy(
+    all.flatMap((each) => {
+      const names = [each.hospital.name, ...(unofficialNames.get(each.hospital.ccn) ?? [])];
+      const ways = names
+        .map(splitJoined)
+        .flatMap((words) => [words, words.filter((word) => !fillers.has(word))]);
+      const short = names.slice(1).map((name) => telling(splitJoined(name)));
+      return [...new Set([...ways, ...short].map(joined))].map((name) => ({ name, each }));
+    }),
+    ({ name }) => name,
+  );
+
+  /** Nicknames of cities, and other names of states, with their state. */
+  const otherPlaces = new Map([
+    ...meaningsOf("state"),
+    ...[...meaningsOf("city")].map(([nickname, what]): [string, string] => [nickname, what.slice(0, 2)]),
+  ]);
+
+  /** The hospitals of each place as one word: a city, a state, a city with its state, or a ZIP code. */
+  const byPlace = Map.groupBy(
+    all.flatMap((each) => {
+      const { state, zip = "" } = each.hospital;
+      const states = [state, stateNames[state]].map(oneWord);
+      const withStates = states.flatMap((name) => [each.city + name, name + each.city]);
+      return [...new Set([each.city, zip, ...states, ...withStates])].map((place) => ({ place, each }));
+    }),
+    ({ place }) => place,
+  );
+  const hospitalsIn = (words: readonly string[]): Words[] => {
+    const place = joined(words);
+    const state = otherPlaces.get(place);
+    const inState = state === undefined ? [] : all.filter(({ hospital }) => hospital.state === state);
+    return [...(byPlace.get(place) ?? []).map(({ each }) => each), ...inState];
+  };
+
+  const stateOf = (words: readonly string[]) => codeOf.get(joined(words));
+  const isOnly = (first: Words, of: readonly Words[]) => of.length > 0 && of.every((each) => each === first);
+
+  /** Whether a search may be sure of its first result: a CCN, a name that one hospital has, one place, or one hospital left. */
+  function isOneMeant(typed: readonly string[], ccns: readonly string[], state: string | null): boolean {
+    const first = byCcn.get(ccns[0]) ?? all[0];
+    if (ccns.length === 1 || typed.includes(first.hospital.ccn.toLowerCase())) return true;
+    const named = (words: readonly string[]) =>
+      (byName.get(joined(words)) ?? []).map(({ each }) => each).filter(isIn(state));
+    for (const words of [typed, plain(typed), telling(typed)]) {
+      if (words.length === 0) continue;
+      if (isOnly(first, named(words))) return true;
+      for (let at = 1; at < words.length; at++)
+        for (const [name, place] of [
+          [words.slice(0, at), words.slice(at)],
+          [words.slice(at), words.slice(0, at)],
+        ]) {
+          const there = new Set(hospitalsIn(place));
+          const namedThere = named(name).filter((each) => there.has(each));
+          if (isOnly(first, namedThere)) return true;
+        }
+      // Washington hospitals are in the state, and not in a city of its name.
+      const isState = words.length < typed.length && stateOf(words) !== undefined;
+      const there = hospitalsIn(words)
+        .filter(({ hospital }) => !isState || hospital.state === stateOf(words))
+        .filter(isIn(state));
+      if (there.includes(first) && new Set(there.map(({ hospital }) => hospital.state)).size === 1)
+        return true;
+    }
+    const significant = telling(typed);
+    // Words for any hospital within a state ask for its hospitals.
+    if (significant.length === 0 && state !== null && typed.some((word) => kinds.has(long(word))))
+      return true;
+    const left = all.filter(isIn(state)).filter((each) => significant.every((word) => hasWord(each, word)));
+    return significant.length > 0 && isOnly(first, left);
   }
 
   return (query: string, state: string | null): void => {
@@ -122,8 +229,7 @@ export function literalChecker(image: Image, hospitals: readonly Hospital[]) {
     const words = typed.filter((word, i) => word !== "in" || !isPlace(typed.slice(i + 1)));
     const [first = ""] = words;
     const meant = [...new Set([...(having.get(first) ?? []), ...(having.get(long(first)) ?? [])])].filter(
-      (each) =>
-        (state === null || each.hospital.state === state) && words.every((word) => hasWord(each, word)),
+      (each) => isIn(state)(each) && words.every((word) => hasWord(each, word)),
     );
     const { documents, scores } = search(image, "facility", query, 0, hospitals.length, state);
     const ccns = Array.from(documents, (facility) => textAt(image.ccn, facility));
@@ -131,13 +237,102 @@ export function literalChecker(image: Image, hospitals: readonly Hospital[]) {
     assert.equal(found.size, ccns.length, `${subject} finds each hospital once`);
     const [lost] = meant.filter(({ hospital }) => !found.has(hospital.ccn));
     assert.equal(lost?.hospital, undefined, `${subject} finds ${lost?.hospital.name}`);
-    const asked = oneWord(query);
-    const classes = ccns.map((ccn) => classOf(byCcn.get(ccn) ?? all[0], asked));
+    const classOf = classesOf(query);
+    const classes = ccns.map((ccn) => classOf(byCcn.get(ccn) ?? all[0]));
     const early = classes.findIndex((each, i) => i > 0 && each < classes[i - 1]);
     assert.equal(early, -1, `${subject}: ${ccns[early]} is of an earlier class than what stands before it`);
     assert.ok(
       scores.every((score, i) => score > 0 && score <= (scores[i - 1] ?? 1)),
       `${subject}: scores descend`,
     );
+    assert.ok((scores[0] ?? 0) < 0.5 || isOneMeant(typed, ccns, state), `${subject}: ${ccns[0]} is sure`);
   };
+}
+
+/** The images that the tests of all words, names and cities search, with the coordinates of ZIP codes. */
+export const imageOfHospitals = (hospitals: readonly Hospital[]): Image =>
+  attachImage(buildImage(snapshotOfHospitals(hospitals), undefined, readPlaces()));
+
+/**
+ * Asserts that a city's name and the word hospital find all of its hospitals, that its state may stand before it, and that
+ * a search around it is one for a place.
+ */
+export function checkCities(image: Image, hospitals: readonly Hospital[], isTried: () => boolean): void {
+  for (const there of Map.groupBy(hospitals, ({ city, state }) => `${city}, ${state}`).values()) {
+    if (!isTried()) continue;
+    const [{ city, state, zip = "" }] = there;
+    const query = `${city} hospital`;
+    const found = new Set(find(image, query).map(({ code }) => code));
+    for (const { ccn, name } of there) assert.ok(found.has(ccn), `${query} finds ${name}`);
+    for (const way of [`${city}, ${state}`, `${state} ${city}`]) {
+      const { documents, scores } = search(image, "facility", way, 0, 1);
+      const first = [image.city, image.state].map((texts) => textAt(texts, documents[0]));
+      assert.deepEqual(first.map(oneWord), [city, state].map(oneWord), way);
+      assert.ok(scores[0] >= 0.5, way);
+    }
+    const around = [`hospitals around ${city}, ${state}`, `around ${zip}`, `hospitals 20 miles from ${zip}`];
+    for (const way of around) {
+      const { place, total, scores } = search(image, "facility", way, 0, 1);
+      // The table of places may lack a city or a ZIP code.
+      if (place === null && citiesNamed(image, splitWords(`${city} ${state}`)).length === 0) continue;
+      assert.ok(total > 0 && scores[0] >= 0.5, way);
+    }
+  }
+}
+
+const withoutFillers = (name: string) =>
+  splitJoined(name)
+    .filter((word) => !fillers.has(word))
+    .map(long)
+    .join("");
+const everyday = entriesOf("everyday").flatMap(({ phrases }) => phrases);
+
+/** Asserts that a name, alone and with its place, is found beside an everyday word, which is set aside. */
+export function checkEverydayWords(
+  image: Image,
+  hospitals: readonly Hospital[],
+  random: Random,
+  rounds: number,
+): void {
+  for (let i = 0; i < rounds; i++) {
+    const { name, city, state } = random.pick(hospitals);
+    const word = random.pick(everyday);
+    const asked = random.pick([name, `${name} ${city}`, `${name}, ${city} ${state}`]);
+    const query = random.pick([`${asked} ${word}`, `${word} ${asked}`]);
+    const [first] = find(image, query, "facility", 1);
+    const { ignored } = search(image, "facility", query, 0, 1);
+    assert.equal(first && withoutFillers(first.name), withoutFillers(name), query);
+    // A word may also be a word of the name, its city or its state.
+    if (ignored.length > 0) assert.deepEqual(ignored, [word], query);
+  }
+}
+
+const codesWithMeanings = entriesOf("letters").flatMap(({ phrases }) => phrases);
+
+/** Asserts that each alternative to a search that ends with letters of two meanings finds something else. */
+export function checkAlternatives(
+  image: Image,
+  hospitals: readonly Hospital[],
+  random: Random,
+  rounds: number,
+): void {
+  let offered = 0;
+  for (let i = 0; i < rounds; i++) {
+    const { name, city } = random.pick(hospitals);
+    const [first] = name.split(" ");
+    const code = random.pick(codesWithMeanings);
+    const query = random.pick([
+      `${first} ${code}`,
+      `${city} ${code.toUpperCase()}`,
+      `${first} ${code} hospital`,
+    ]);
+    const { alternative, documents } = search(image, "facility", query, 0, 1);
+    if (alternative === null) continue;
+    offered++;
+    const other = search(image, "facility", alternative.q, 0, 1, alternative.state ?? null);
+    const subject = `${query}, ${JSON.stringify(alternative)}`;
+    assert.ok(other.total > 0, subject);
+    assert.notEqual(other.documents[0], documents[0], subject);
+  }
+  assert.ok(offered > 0, "none was offered");
 }

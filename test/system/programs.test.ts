@@ -4,9 +4,10 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { text } from "node:stream/consumers";
-import { test } from "node:test";
+import { after, test } from "node:test";
 import * as v from "valibot";
 import { pricesResponse } from "../../server/api/responses.ts";
+import { requests } from "../../server/parts/portal/browser/programs.ts";
 import { blocksOf, documentAt, documentedAddress } from "../support/readme.ts";
 import { call, createKey, pricesPath, startServer, temporaryFolder } from "../support/server.ts";
 
@@ -19,16 +20,24 @@ const keyOf = (account: string, quota: number) => createKey(stateDir, account, {
 const keys = new Map(Object.keys(languages).map((language) => [language, keyOf(language, 1000)]));
 const poor = new Map(Object.keys(languages).map((language) => [language, keyOf(`poor ${language}`, 1)]));
 const server = await startServer({ stateDir });
+after(() => server.stop());
 
-/** @returns the exit code and the output */
-async function run(language: string, [command, ...words]: string[], key = "") {
+/** Runs the program of the API's README. */
+async function run(language: string, command: string[], key = "") {
   const [program, ...others] = blocksOf(documentAt("server/api/README.md"), language);
   assert.deepEqual(others, []);
   const address = new URL(server.api).host;
   assert.equal(program.split(documentedAddress).length, 2);
-  const file = path.join(temporaryFolder(), `program.${language === "ts" ? "mts" : language}`);
-  writeFileSync(file, program.replace(documentedAddress, address));
+  return runText(language, command, program.replace(documentedAddress, address), key);
+}
+
+/** Runs a program in a folder of its own. @returns the exit code and the output */
+async function runText(language: string, [command, ...words]: string[], program: string, key: string) {
+  const cwd = temporaryFolder();
+  const file = path.join(cwd, `program.${language === "ts" ? "mts" : language}`);
+  writeFileSync(file, program);
   const child = spawn(command, [...words, file], {
+    cwd,
     env: { PATH: process.env.PATH, HOME: process.env.HOME, KEY: key },
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -82,5 +91,24 @@ test("the example programs of the API description", { concurrency: true }, async
       }),
     ),
   );
-  await server.stop();
+});
+
+test("the reference page's example of a request prints the answer's error", {
+  concurrency: true,
+}, async () => {
+  const commands = Object.values(languages);
+  const asked = `${pricesPath}?procedure=5072`;
+  await Promise.all(
+    Object.values(requests).map(async (write, i) => {
+      const language = Object.keys(languages)[i];
+      const runs = async (path: string, key: string) =>
+        runText(language, commands[i], write(path, server.api), key);
+      const good = await runs(asked, server.key);
+      assert.deepEqual([good.code, good.stderr.includes("rror")], [0, false], good.stderr);
+      const { stdout, stderr } = await runs(asked, "wrong");
+      assert.match(stdout + stderr, /"type":"invalid_api_key"/, language);
+      const file = await runs(`/api/v1/export.csv?procedure=5072`, server.key);
+      assert.equal(file.code, 0, file.stderr);
+    }),
+  );
 });

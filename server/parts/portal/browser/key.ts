@@ -2,9 +2,10 @@ import { useEffect, useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
 import { base } from "./answers.ts";
 import { keepKey, keyChanged, ownKey, post } from "./api.ts";
-import { Command, curlOf } from "./curl.ts";
+import { Command } from "./curl.ts";
 import { Field, otherError, useAction } from "./form.ts";
 import { useLeaveWarning, useReadAt } from "./location.ts";
+import { curlOf } from "./programs.ts";
 
 /** Shows a new key, and lets visitors paste their own key. */
 
@@ -32,7 +33,7 @@ export function NewKey({ value }: { value: string }) {
       onChange=${(event: Event & { currentTarget: HTMLInputElement }) => keepKey(event.currentTarget.checked ? value : before === value ? null : before)}
     /> Keep it in this browser${!isFirst && before !== value && `, in place of …${before.slice(-4)}`} <span class="quiet">(not on a shared computer)</span></label></p>
     <p class="quiet">Try it with the three procedures whose charges differ most.</p>
-    <${Command} text=${curlOf(`${base}/healthcare/procedures?sort=spread&limit=3`, value)} />
+    <${Command} text=${curlOf(`${base}/healthcare/procedures?sort=spread&limit=3`, location.origin, value)} />
   </div>`;
 }
 

@@ -3,13 +3,14 @@ import { counted, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import { Failure, type ProcedureAnswer } from "./answers.ts";
 import { nowhere, radiusesInMiles } from "./choice.ts";
-import { Command, curlOf } from "./curl.ts";
+import { Command } from "./curl.ts";
 import { knownOf, type View } from "./explore-data.ts";
 import type { ExploreWords } from "./explore-words.ts";
 import { VersionNote, WarningBand } from "./load.ts";
 import { choose, inYear, pin, withParameters } from "./location.ts";
 import { seeTitle } from "./nothing.ts";
 import { Chip } from "./picture.ts";
+import { curlOf } from "./programs.ts";
 import { isSynthetic, placeTitle, type Word } from "./words.ts";
 
 /** Shows the text around the pictures: the sentence, the choices, and notes on how to read the pictures. */
@@ -95,6 +96,6 @@ export function Reading({ scope, view }: { scope: ProcedureAnswer; view: View })
       ${dataset ? `${dataset.title}${dataset.released ? `, released ${dataset.released}` : ""}, ${dataset.publisher}. ` : ""}Version for citing:
       ${" "}<a href=${inYear("/data")}>${source.data_version}</a>.
     </p>
-    <details><summary>API</summary><${Command} text=${curlOf(view.paths.list)} /></details>
+    <details><summary>API</summary><${Command} text=${curlOf(view.paths.list, location.origin)} /></details>
   </section>`;
 }

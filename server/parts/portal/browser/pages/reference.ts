@@ -15,6 +15,7 @@ import {
   resolved,
   typeOf,
 } from "../openapi.ts";
+import { loopOf } from "../programs.ts";
 import { TryIt, textOf } from "../try-it.ts";
 
 /**
@@ -27,18 +28,6 @@ import { TryIt, textOf } from "../try-it.ts";
 
 const manyChoices = 12;
 const loopHeading = "All pages of a list";
-
-/** Python that prints all rows of a list, page by page. */
-export const loopOf = (procedure = "5115", origin = location.origin) => `import json, os, urllib.request
-
-url = "${origin}${base}/healthcare/facilities?procedure=${procedure}&limit=100"
-while url:
-    request = urllib.request.Request(url, headers={"Authorization": "Bearer " + os.environ["KEY"]})
-    with urllib.request.urlopen(request) as response:
-        page = json.load(response)
-    for row in page["data"]:
-        print(row["facility"], row["submitted_charge"])
-    url = page["next"] and "${origin}" + page["next"]`;
 
 type Examples = Readonly<Record<string, string>>;
 
@@ -80,7 +69,7 @@ function Page() {
       <section class="card general">
         ${chapters.map((chapter) => html`<${Markdown} text=${chapter} />`)}
         <h2 id=${anchorOf(loopHeading)}>${loopHeading}</h2>
-        <${Command} text=${loopOf(view.examples.procedure)} label="Python that reads all pages of a list" />
+        <${Command} text=${loopOf(view.examples.procedure ?? "5115", location.origin)} label="Python that reads all pages of a list" />
       </section>
       ${operations.map((operation) => html`<${Section} key=${operation.id} operation=${operation} />`)}
     </div>

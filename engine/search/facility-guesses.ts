@@ -1,0 +1,304 @@
+import { findFacility } from "../answers/facilities.ts";
+import { type Image, textAt } from "../image/image.ts";
+import { cityField, cityPartField, nameField } from "./documents.ts";
+import { findNames } from "./facility-names.ts";
+import { facilityScorer } from "./facility-scores.ts";
+import { enterUnofficialName, findByWords, isThere, rankOfLevel } from "./facility-words.ts";
+import { Found, ranks } from "./found.ts";
+import { doubtful, phrasesOf } from "./lexicon.ts";
+import {
+  documentsWith,
+  exact,
+  facilitiesWith,
+  fieldsOf,
+  levelMask,
+  matchSound,
+  matchTypos,
+  type Term,
+  termsOf,
+} from "./matching.ts";
+import { mostPlaceWords, placesNamed } from "./places.ts";
+import { isMedical, isOfProcedures, termsIn } from "./procedure-terms.ts";
+import { bodyParts, procedureMeaning } from "./procedure-words.ts";
+import { saintsInEnglish } from "./reading.ts";
+import { initialsOf, meaningOf, saysSomething, splitWords } from "./text.ts";
+import { findWord, isInFields, type SearchIndex } from "./text-index.ts";
+import { allowedTypos } from "./typos.ts";
+
+/** Finds facilities where no other reading does: by other spellings, and with words set aside. */
+
+const forHospitals = phrasesOf("any");
+
+/** Other spellings, and searches with words to set aside. Each is tried only if those before it find nothing. */
+export function findOtherwise(
+  image: Image,
+  index: SearchIndex,
+  words: readonly string[],
+  terms: readonly Term[],
+  found: Found,
+): void {
+  const ways = [
+    byShortCcn,
+    byInitials,
+    bySound,
+    besideAside,
+    bySaint,
+    besideUnknown,
+    byMoreTypos,
+    besideRegion,
+  ];
+  for (const way of ways) {
+    way(image, index, words, terms, found);
+    if (!found.isEmpty) return;
+  }
+}
+
+/** Reads a ZIP code without hospitals around as a CCN that lost its zero. */
+function byShortCcn(
+  image: Image,
+  _: SearchIndex,
+  words: readonly string[],
+  __: readonly Term[],
+  found: Found,
+): void {
+  const [code, ...others] = words.filter(saysSomething);
+  const facility = others.length === 0 && /^\d{5}$/.test(code) ? findFacility(image, `0${code}`) : -1;
+  if (facility >= 0) found.enter(facility, ranks.code, 1);
+}
+
+/**
+ * Reads a word that no name in the place has as the initials of a hospital's name there. The other needed words have to
+ * match the place.
+ */
+function byInitials(
+  image: Image,
+  index: SearchIndex,
+  _: readonly string[],
+  terms: readonly Term[],
+  found: Found,
+): void {
+  const needed = terms.filter(({ isNeeded }) => isNeeded);
+  for (const term of needed) {
+    if (needed.length < 2 || !/^[a-z]{3,6}$/.test(term.word)) continue;
+    const others = needed.filter((other) => other !== term);
+    const named = facilitiesWith(index, others).filter(
+      (facility) =>
+        initialsOf(splitWords(textAt(image.facilityName, facility))).includes(term.word) &&
+        found.isWanted(facility),
+    );
+    const [facility] = named;
+    if (named.length !== 1 || !others.every((other) => isThere(index, other, facility))) continue;
+    found.enter(facility, ranks.significantWords, 1);
+    return;
+  }
+}
+
+/**
+ * Reads a word as another word that sounds alike, if the other words match and one of them matches the place. The
+ * hospital is found only if it is the only one, and hospitals of a city if all words name their place.
+ */
+function bySound(
+  image: Image,
+  index: SearchIndex,
+  _: readonly string[],
+  terms: readonly Term[],
+  found: Found,
+): void {
+  const needed = terms.filter(({ isNeeded }) => isNeeded);
+  for (const term of needed) {
+    if (needed.length < 2 || isOfProcedures(term.word) || doubtful.has(term.word)) continue;
+    const heard: Term = { ...term, matches: [...term.matches] };
+    matchSound(index, heard, term.word);
+    if (heard.matches.length === term.matches.length) continue;
+    const read = needed.map((other) => (other === term ? heard : other));
+    const there = facilitiesWith(index, read).filter(found.isWanted);
+    const isPlace = (other: Term) => isThere(index, other, there[0]);
+    const cities = new Set(there.map((facility) => cityOf(image, facility)));
+    if (cities.size !== 1 || !read.some((other) => other !== heard && isPlace(other))) continue;
+    if (there.length > 1 && !read.every(isPlace)) continue;
+    for (const facility of there) found.enter(facility, ranks.guess, 1);
+    return;
+  }
+}
+
+const cityOf = (image: Image, facility: number) =>
+  `${textAt(image.city, facility)}, ${textAt(image.state, facility)}`;
+
+/** Whether a word of the query, as it is typed, is in the facility's name, or is an unofficial name of it. */
+const isNamed = (index: SearchIndex, terms: readonly Term[], facility: number) =>
+  terms.some((term) => {
+    const typed = { ...term, matches: term.matches.filter((match) => (match & levelMask) === exact) };
+    return term.code === facility || (fieldsOf(index, typed, facility) & (1 << nameField)) !== 0;
+  });
+
+const departments = Array.from(phrasesOf("department"), (phrase) => phrase.split(" "));
+
+/** The words that may say nothing about which hospital is meant: departments, procedures, and words of sentences. */
+function asideIn(index: SearchIndex, words: readonly string[]): ReadonlySet<string> {
+  const inNames = (1 << nameField) | (1 << cityField) | (1 << cityPartField);
+  const isInNames = (word: string) => isInFields(index, findWord(index, meaningOf(word)), inNames);
+  const { namedWords } = termsIn(words);
+  // What hospitals are named by, such as hospice, may be a part of the name that is looked for.
+  const absent = [...namedWords].every(isInNames) ? new Set<string>() : namedWords;
+  const isProcedure = (word: string) =>
+    bodyParts.has(procedureMeaning(word)) ||
+    absent.has(procedureMeaning(word)) ||
+    (isOfProcedures(word) && !isInNames(word));
+  const isAt = (phrase: readonly string[], at: number) =>
+    phrase.every((word, i) => meaningOf(words[at + i] ?? "") === meaningOf(word));
+  return new Set([
+    ...departments
+      .filter((phrase) => words.some((_, at) => isAt(phrase, at)))
+      .flat()
+      .map(meaningOf),
+    ...words.filter(isProcedure).map(meaningOf),
+  ]);
+}
+
+/**
+ * Sets words aside if a hospital's name is left; or its place, if the search says hospital. Beside words of procedures the
+ * name has to tell one hospital.
+ */
+function besideAside(
+  image: Image,
+  index: SearchIndex,
+  words: readonly string[],
+  _: readonly Term[],
+  found: Found,
+): void {
+  const aside = asideIn(index, words);
+  if (aside.size === 0) return;
+  const isAside = (word: string) => aside.has(meaningOf(word));
+  const terms = termsOf(image, index, words, (word) => saysSomething(word) && !isAside(word));
+  enterUnofficialName(image, terms);
+  const scoreOf = facilityScorer(index, terms);
+  const there = facilitiesWith(index, terms).filter(found.isWanted);
+  if (there.length === 0) return;
+  const scores = new Map(there.map((facility) => [facility, scoreOf(facility)]));
+  const first = there.reduce((a, b) => ((scores.get(b)?.score ?? 0) > (scores.get(a)?.score ?? 0) ? b : a));
+  const needed = terms.filter(({ isNeeded }) => isNeeded);
+  const ignored = words.filter((word) => saysSomething(word) && isAside(word));
+  const isOfPlace =
+    words.some((word) => forHospitals.has(word)) && needed.every((term) => isThere(index, term, first));
+  const isTelling = there.length === 1 || needed.some(({ code }) => code === first);
+  const isOfName = isNamed(index, needed, first) && (isTelling || !ignored.some(isOfProcedures));
+  if (ignored.length > 0 && !isOfPlace && !isOfName) return;
+  for (const [facility, { worst, score }] of scores) found.enter(facility, rankOfLevel(worst), score);
+  found.ignored = ignored;
+}
+
+/** Reads the Spanish names of saints in English. */
+function bySaint(
+  image: Image,
+  index: SearchIndex,
+  words: readonly string[],
+  _: readonly Term[],
+  found: Found,
+): void {
+  const english = saintsInEnglish(words);
+  if (english === undefined) return;
+  const terms = termsOf(image, index, english, saysSomething);
+  findNames(image, english, english, found);
+  findByWords(image, index, terms, facilityScorer(index, terms), found);
+}
+
+const everyday = phrasesOf("everyday");
+
+/**
+ * Sets aside as few words as possible, so that a whole name is left, or one hospital by a word of its name and a word of its
+ * place. They are everyday words, or words that no hospital has. A medical word or a number is never set aside.
+ */
+function besideUnknown(
+  image: Image,
+  index: SearchIndex,
+  words: readonly string[],
+  terms: readonly Term[],
+  found: Found,
+): void {
+  const needed = terms.filter(({ isNeeded }) => isNeeded);
+  const isSpare = ({ word }: Term) => !/[0-9]/.test(word) && !isMedical(word);
+  const unknown = needed.filter((term) => documentsWith(index, term) === 0);
+  if (!unknown.every(isSpare)) return;
+  const others = needed.filter((term) => !unknown.includes(term) && everyday.has(term.word) && isSpare(term));
+  for (const spare of fewestFirst(others.slice(0, mostSpare))) {
+    const aside = [...unknown, ...spare];
+    const left = needed.filter((term) => !aside.includes(term));
+    if (aside.length === 0 || left.length === 0) continue;
+    const ignored = aside.map(({ word }) => word);
+    const named = new Found(found.isWanted);
+    if (ignored.every((word) => everyday.has(word))) {
+      const rest = words.filter((word) => !ignored.includes(word));
+      findNames(image, rest, rest, named);
+    }
+    const there = named.isEmpty ? facilitiesWith(index, left).filter(found.isWanted) : [];
+    const fields = left.map((term) => (there.length === 1 ? fieldsOf(index, term, there[0]) : 0));
+    const isInName = fields.some((matched) => (matched & (1 << nameField)) !== 0);
+    const isInPlace = left.some((term) => there.length === 1 && isThere(index, term, there[0]));
+    if (named.isEmpty && (left.length < 2 || !isInName || !isInPlace)) continue;
+    const share = left.length / needed.length;
+    for (const facility of [...named.ranked.keys(), ...there])
+      found.enter(facility, ranks.significantWords, share);
+    found.ignored = ignored;
+    return;
+  }
+}
+
+/** Most everyday words of a search of which some may be words of a name. */
+const mostSpare = 6;
+
+/** All selections of some terms, those of the fewest first. */
+function fewestFirst(terms: readonly Term[]): Term[][] {
+  const selections = Array.from({ length: 1 << terms.length }, (_, bits) =>
+    terms.filter((_, i) => (bits & (1 << i)) !== 0),
+  );
+  return selections.sort((a, b) => a.length - b.length);
+}
+
+/**
+ * Allows one more typo in a word that matches nothing, if another word matches the place. The hospital is found only if
+ * it is the sole reading of the word there.
+ */
+function byMoreTypos(
+  _: Image,
+  index: SearchIndex,
+  __: readonly string[],
+  terms: readonly Term[],
+  found: Found,
+): void {
+  const needed = terms.filter(({ isNeeded }) => isNeeded);
+  const unknown = needed.filter((term) => documentsWith(index, term) === 0);
+  const [term] = unknown;
+  if (unknown.length !== 1 || needed.length < 2 || [...term.word].length < closeLetters) return;
+  const guess: Term = { ...term, matches: [] };
+  matchTypos(index, guess, term.word, allowedTypos([...term.word].length) + 1);
+  const read = needed.map((other) => (other === term ? guess : other));
+  const there = facilitiesWith(index, read).filter(found.isWanted);
+  if (there.length !== 1) return;
+  if (needed.some((other) => other !== term && isThere(index, other, there[0])))
+    found.enter(there[0], ranks.rest, 1);
+}
+
+/** Finds the only hospital that the words beside a region name: it may be elsewhere. */
+function besideRegion(
+  image: Image,
+  index: SearchIndex,
+  words: readonly string[],
+  _: readonly Term[],
+  found: Found,
+): void {
+  for (let length = Math.min(mostPlaceWords, words.length - 1); length > 0; length--)
+    for (let start = 0; start + length <= words.length; start++) {
+      const region = words.slice(start, start + length);
+      if (placesNamed(image, region)[0]?.kind !== "region") continue;
+      const others = [...words.slice(0, start), ...words.slice(start + length)];
+      const terms = termsOf(image, index, others, saysSomething);
+      const there = facilitiesWith(index, terms).filter(found.isWanted);
+      if (there.length !== 1 || !isNamed(index, terms, there[0])) return;
+      found.enter(there[0], ranks.significantWords, 1);
+      found.ignored = region;
+      return;
+    }
+}
+
+/** Fewer letters may be anything with two typos. */
+const closeLetters = 6;

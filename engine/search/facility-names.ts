@@ -1,0 +1,88 @@
+import { type Image, textAt } from "../image/image.ts";
+import { type Found, ranks } from "./found.ts";
+import { fillers, kinds, phrasesOf, questions } from "./lexicon.ts";
+import { facilityWithCode } from "./matching.ts";
+import { isSpeltSo, namesOf } from "./names.ts";
+import { mostPlaceWords, type Place, placesNamed } from "./places.ts";
+import { meaningOf, oneWord, saysSomething } from "./text.ts";
+import type { SearchIndex } from "./text-index.ts";
+
+/** Finds facilities by a CCN or a whole name. */
+
+/** Finds a CCN beside words that say nothing. With other words, `findByWords` compares these, too. */
+export function findCodes(image: Image, index: SearchIndex, words: readonly string[], found: Found): void {
+  const significant = words.filter(saysSomething);
+  for (const word of significant.length === 1 ? significant : []) {
+    const facility = facilityWithCode(image, index, word);
+    if (facility >= 0) found.enter(facility, ranks.code, 1);
+  }
+}
+
+/**
+ * Finds whole names, and whole names before or after their place.
+ *
+ * @param typed the words as they are typed
+ */
+export function findNames(
+  image: Image,
+  words: readonly string[],
+  typed: readonly string[],
+  found: Found,
+): void {
+  const { exact, whole, unofficial, significant } = namesOf(image);
+  const named = (of: readonly string[]) => [...(whole.get(oneWord(of)) ?? [])];
+  for (const facility of exact.get(oneWord(words)) ?? [])
+    found.enter(facility, isSpeltSo(image, facility, typed) ? ranks.speltName : ranks.wholeName, 1);
+  // Two names are alike if they differ in small words only.
+  for (const facility of whole.get(oneWord(words)) ?? []) found.enter(facility, ranks.wholeName, 0.5);
+  const withoutKinds = (of: readonly string[]) => of.filter((word) => !kinds.has(meaningOf(word)));
+  const isTyped = (of: readonly string[], facility: number) =>
+    exact.get(oneWord(of))?.includes(facility) === true;
+  const withoutFillers = words.filter((word) => !fillers.has(word));
+  const plain = withoutFillers.filter((word) => !questions.has(word));
+  // Each leaves words of the one before it out, or is the same.
+  const queries = [words, withoutFillers, plain].filter(
+    (query, i, all) => query.length !== all[i - 1]?.length,
+  );
+  for (const query of queries) {
+    const own = withoutKinds(query);
+    if (!isPlaceInstead(image, words, own))
+      for (const facility of [...named(query), ...(unofficial.get(oneWord(own)) ?? [])])
+        found.enter(facility, ranks.nameInPlace, 0.5);
+    for (let at = 1; at < query.length; at++)
+      for (const [name, place] of [
+        [query.slice(0, at), query.slice(at)],
+        [query.slice(at), query.slice(0, at)],
+      ]) {
+        if (place.length > mostPlaceWords) continue;
+        const byWhole = named(name);
+        const facilities = [...byWhole, ...(significant.get(oneWord(withoutKinds(name))) ?? [])];
+        if (facilities.length === 0) continue;
+        const there = placesNamed(image, place);
+        for (const facility of there.length === 0 ? [] : facilities) {
+          const where = there.find((each) => isIn(image, facility, each));
+          if (where === undefined) continue;
+          if (byWhole.includes(facility))
+            found.enter(facility, ranks.nameInPlace, query === words && isTyped(name, facility) ? 1 : 0.6);
+          // Without words such as hospital, a name in a state may also be a city there.
+          else found.enter(facility, where.kind === "state" ? ranks.allWords : ranks.plainNameInPlace, 0.2);
+        }
+      }
+  }
+}
+
+const inWords = phrasesOf("in");
+
+/**
+ * Whether the words of a name mean a place instead: they stand after "in", or without words such as hospital. Neither
+ * hospitals in New England nor New England alone are the New England Medical Center.
+ */
+export function isPlaceInstead(image: Image, words: readonly string[], span: readonly string[]): boolean {
+  const start = words.indexOf(span[0]);
+  const before = words[start - 1] === "the" ? 2 : 1;
+  const isAlone = span.length === words.length && !namesOf(image).exact.has(oneWord(span));
+  return (isAlone || inWords.has(words[start - before] ?? "")) && placesNamed(image, span).length > 0;
+}
+
+const isIn = (image: Image, facility: number, { kind, name, facilities }: Place) =>
+  kind === "zip" ? textAt(image.zip, facility) === name : facilities.includes(facility);

@@ -1,0 +1,240 @@
+import { listFacilities, orderFacilities } from "../answers/facility-list.ts";
+import { type Image, textAt } from "../image/image.ts";
+import { defaultMiles, isZip, type Point } from "../image/places.ts";
+import { absentHospitals } from "./absent-hospitals.ts";
+import type { Score } from "./facility-scores.ts";
+import type { Wanted } from "./find.ts";
+import { type Found, ranks } from "./found.ts";
+import { fillers, kinds, phrasesOf } from "./lexicon.ts";
+import { literalMatches, notAll } from "./literal.ts";
+import { facilitiesWith, termsOf } from "./matching.ts";
+import {
+  centerOf,
+  citiesNamed,
+  facilitiesInCity,
+  isSpelledCity,
+  mostPlaceWords,
+  otherStateNames,
+  type Place,
+  placesNamed,
+  stateOf,
+} from "./places.ts";
+import type { Asked } from "./reading.ts";
+import { meaningOf, saysNothing, saysSomething, splitWords } from "./text.ts";
+import { indexOf, type SearchIndex } from "./text-index.ts";
+
+/** Finds the hospitals of a place, and hospitals by their name around a place. */
+
+const forHospitals = phrasesOf("any");
+const beforeNear = phrasesOf("near");
+const nearestWords = phrasesOf("nearest");
+const beforePlace = phrasesOf("before-place");
+const areaPhrases = Array.from(phrasesOf("area"), (phrase) => phrase.split(" "));
+/** Words of names, which are set aside beside a place only before a word such as in. */
+const nameKinds = phrasesOf("name-kind");
+
+/** Leaves out phrases such as `city of`. */
+function withoutArea(words: readonly string[]): readonly string[] {
+  return words.filter(
+    (_, at) =>
+      !areaPhrases.some((phrase) =>
+        phrase.some((_, i) => phrase.every((word, other) => words[at - i + other] === word)),
+      ),
+  );
+}
+
+/** Finds the hospitals of a place, where a search says nothing else. */
+export function findPlaces(
+  image: Image,
+  asked: Asked,
+  state: string | null,
+  scoreOf: Score,
+  found: Found,
+): void {
+  const { words, miles } = asked;
+  const read = placeAlone(image, words) ?? placeAlone(image, withoutArea(words));
+  if (read === undefined) {
+    const isAll = words.length > 0 && !words.some(saysSomething);
+    if (!isAll || state === null || !words.some((word) => kinds.has(meaningOf(word)))) return;
+    for (const facility of indexOf(image, "facility").byName) found.enter(facility, ranks.place, 0);
+    found.isOnePlace = true;
+    return;
+  }
+  const { span, isWhole } = read;
+  const isNear = read.isNear || miles !== null;
+  const isState = ({ kind }: Place) => kind === "state";
+  const isNickname = (place: Place) => place.isNickname === true;
+  const isOther = (place: Place) => !isState(place) && !isNickname(place);
+  const of = (...tests: ((place: Place) => boolean)[]) => tests.flatMap((test) => read.places.filter(test));
+  // Hospitals in Wyoming are in the state. Those in a city of the name are found by their words.
+  const places = isWhole
+    ? of(isOther, isState, isNickname)
+    : read.places.some(isState)
+      ? of(isNickname, isState)
+      : of(isNickname, isOther);
+  const states = new Set<number>();
+  for (const [i, place] of places.entries()) {
+    const isAround = isNear || place.kind === "zip" || place.facilities.length === 0;
+    const center = isAround ? centerOf(image, place) : undefined;
+    if (center !== undefined) {
+      findAround(image, { center, place, miles }, found);
+      continue;
+    }
+    for (const facility of place.facilities)
+      if (found.isWanted(facility)) states.add(image.stateOf[facility]);
+    const rank = isWhole && place.kind === "city" && !isNickname(place) ? ranks.wholeCity : ranks.place;
+    const inState = Map.groupBy(place.facilities, (facility) => image.stateOf[facility]);
+    for (const facility of place.facilities) {
+      // Of the cities of a name, the one with most hospitals comes first.
+      const share = (inState.get(image.stateOf[facility])?.length ?? 0) / place.facilities.length;
+      found.enter(facility, rank, (2 * share + scoreOf(facility).score) / (3 + 3 * i));
+    }
+  }
+  found.isOnePlace =
+    states.size <= 1 &&
+    !places.some(({ kind }) => kind === "region") &&
+    !(isState(places[0]) && absentHospitals(image, span, state).length > 0) &&
+    !(isWhole ? isBegun(image, span, places[0]) : span.every(saysNothing) && !isState(places[0]));
+}
+
+/** Whether a nickname, or another name of a state, also begins words of hospitals elsewhere: `fla`, `atl`, `queens`. */
+function isBegun(image: Image, span: readonly string[], place: Place): boolean {
+  if (place.isNickname !== true && !otherStateNames.has(span.join(""))) return false;
+  const hows = literalMatches(image, indexOf(image, "facility"), span);
+  return hows.some((how, facility) => how !== notAll && !place.facilities.includes(facility));
+}
+
+interface PlaceAlone {
+  places: readonly Place[];
+  /** The words that name the place. */
+  span: readonly string[];
+  /** Whether only small words stand beside it. */
+  isWhole: boolean;
+  /** Whether a word such as near stands before it. */
+  isNear: boolean;
+}
+
+/** The place that a search names, if its other words say nothing; undefined if there is none. */
+function placeAlone(image: Image, words: readonly string[]): PlaceAlone | undefined {
+  for (let length = Math.min(mostPlaceWords, words.length); length > 0; length--)
+    for (let start = 0; start + length <= words.length; start++) {
+      const [before, after] = [words.slice(0, start), words.slice(start + length)];
+      if (!before.every(saysNothing) || !after.every(saysNothing)) continue;
+      const found = placeBetween(image, before, words.slice(start, start + length), after);
+      if (found !== undefined) return found;
+    }
+  // A word for a hospital may stand between a city and its state.
+  const significant = words.filter(saysSomething);
+  if (significant.length < 2 || significant.length > mostPlaceWords) return undefined;
+  return placeBetween(image, words.slice(0, words.indexOf(significant[0])), significant, ["hospital"]);
+}
+
+function placeBetween(
+  image: Image,
+  before: readonly string[],
+  span: readonly string[],
+  after: readonly string[],
+): PlaceAlone | undefined {
+  const beside = [...before, ...after];
+  const isIn = beforePlace.has(before.at(-1) ?? "");
+  if (!isIn && beside.some((word) => nameKinds.has(meaningOf(word)))) return undefined;
+  if (beside.length > 0 && span.every(saysNothing)) {
+    // The code of a state may be a small word, too, unless it is at the end.
+    const isCode = span.length === 1 && span[0].length === 2 && stateOf(span[0]) !== undefined;
+    const isCity =
+      (isIn || before.length === 0) &&
+      after.every((word) => forHospitals.has(word)) &&
+      isSpelledCity(image, span);
+    if (!(isCode && after.length === 0) && !isCity) return undefined;
+  }
+  const places = placesNamed(image, span);
+  const isWhole = beside.every((other) => fillers.has(other) || beforePlace.has(other));
+  return places.length === 0 ? undefined : { places, span, isWhole, isNear: isAfterNear(before) };
+}
+
+const betweenCities = /,|&|\b(?:and|or)\b/iu;
+
+/** Finds the hospitals of several cities: `dallas, fort worth`. */
+export function findCities(image: Image, { text }: Asked, found: Found): void {
+  const parts = text.split(betweenCities).map((part) => splitWords(part).filter(saysSomething));
+  const cities = parts.map((words) => (words.length === 0 ? [] : facilitiesInCity(image, words)));
+  if (cities.length < 2 || cities.some((there) => there.length === 0)) return;
+  for (const facility of cities.flat()) found.enter(facility, ranks.rest, 1);
+}
+
+/** Whether words are a city of the directory and then a state that it isn't in. */
+export function isInOtherState(image: Image, words: readonly string[]): boolean {
+  const others = words.filter((word) => !forHospitals.has(word) && !beforePlace.has(word));
+  for (let start = others.length - 1; start > 0; start--) {
+    const state = stateOf(others.slice(start).join(""));
+    if (state === undefined) continue;
+    const named = placesNamed(image, others.slice(0, start)).filter(({ kind }) => kind === "city");
+    const there = named.flatMap(({ facilities }) => facilities);
+    if (there.length > 0 && there.every((facility) => textAt(image.state, facility) !== state)) return true;
+  }
+  return false;
+}
+
+const isAfterNear = (before: readonly string[]) => {
+  const last = before.findLast((word) => word !== "the") ?? "";
+  return beforeNear.has(last) || (last === "to" && before.some((word) => nearestWords.has(word)));
+};
+
+interface Around {
+  place: Pick<Place, "name" | "kind">;
+  center: Point;
+  /** Null for `defaultMiles`. */
+  miles: number | null;
+}
+
+/** Finds the hospitals around a point, the nearest first. Each mile lowers the score by 0.01. */
+function findAround(
+  image: Image,
+  { place, center, miles }: Around,
+  found: Found,
+  isNamed: Wanted = () => true,
+): void {
+  const near = { ...center, miles: miles ?? defaultMiles };
+  const list = listFacilities(image, { status: "all", near }, "distance");
+  for (const i of orderFacilities(list, false)) {
+    const facility = list.items[i];
+    if (!isNamed(facility)) continue;
+    found.enter(facility, ranks.place, 1 - list.distances[i] / 1000);
+    if (place.kind !== "region") found.place = { near: place.name };
+  }
+}
+
+/** Finds hospitals by their name around a place: `mercy near 63101`, `63101 mercy`. */
+export function findNear(image: Image, index: SearchIndex, { words, miles }: Asked, found: Found): void {
+  const near = placeBesideName(image, words);
+  if (near === undefined) return;
+  const { others, ...around } = near;
+  if (!others.some(saysSomething)) {
+    findAround(image, { ...around, miles }, found);
+    found.isOnePlace = around.place.kind !== "region";
+    return;
+  }
+  const named = new Set(facilitiesWith(index, termsOf(image, index, others, saysSomething)));
+  if (named.size > 0) findAround(image, { ...around, miles }, found, (facility) => named.has(facility));
+}
+
+/** The place after a word such as near, or a ZIP code, and the words beside it. */
+function placeBesideName(
+  image: Image,
+  words: readonly string[],
+): (Omit<Around, "miles"> & { others: readonly string[] }) | undefined {
+  for (let at = 1; at < words.length; at++) {
+    const others = words.slice(0, at);
+    if (!isAfterNear(others)) continue;
+    const asked = withoutArea(words.slice(at));
+    const [place] = placesNamed(image, asked);
+    const [city, ...namesakes] = place === undefined ? citiesNamed(image, asked) : [];
+    const center = place === undefined ? (namesakes.length === 0 ? city : undefined) : centerOf(image, place);
+    if (center === undefined) continue;
+    return { others, place: place ?? { name: city?.name ?? "", kind: "city" }, center };
+  }
+  const at = words.findIndex((word) => isZip(image, word));
+  const [place] = at < 0 ? [] : placesNamed(image, [words[at]]);
+  if (place?.center === undefined) return undefined;
+  return { others: words.filter((_, i) => i !== at), place, center: place.center };
+}

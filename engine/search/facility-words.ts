@@ -1,0 +1,91 @@
+import type { Image } from "../image/image.ts";
+import { cityField, cityPartField, stateField } from "./documents.ts";
+import { isPlaceInstead } from "./facility-names.ts";
+import type { Score } from "./facility-scores.ts";
+import { type Found, type Rank, ranks } from "./found.ts";
+import { phrasesOf } from "./lexicon.ts";
+import { begun, literalMatches, notAll, whole } from "./literal.ts";
+import { exact, facilitiesWith, fieldsOf, oneTypo, prefix, type Term } from "./matching.ts";
+import { unofficialNameIn } from "./names.ts";
+import { isPlaceAt, stateOf } from "./places.ts";
+import type { SearchIndex } from "./text-index.ts";
+
+/** Finds facilities by the words of their names and places. */
+
+const beforePlace = phrasesOf("before-place");
+
+/** Finds all words, literally. Returns how each facility has them. */
+export function findLiterally(
+  image: Image,
+  index: SearchIndex,
+  typed: readonly string[],
+  scoreOf: Score,
+  found: Found,
+): Uint8Array {
+  // Before a place, "in" isn't Indiana.
+  const words = typed.filter(
+    (word, i) => !(beforePlace.has(word) && stateOf(word) !== undefined && isPlaceAt(image, typed, i + 1)),
+  );
+  const hows = literalMatches(image, index, words);
+  for (let facility = 0; facility < hows.length; facility++) {
+    const how = hows[facility];
+    if (how !== notAll)
+      found.enter(facility, how === begun ? ranks.allBegun : ranks.allWords, scoreOf(facility).score);
+  }
+  return hows;
+}
+
+/**
+ * Finds all words but those that say nothing: as whole words, as beginnings, or with typos.
+ *
+ * @param hows see `findLiterally`
+ */
+export function findByWords(
+  image: Image,
+  index: SearchIndex,
+  terms: readonly Term[],
+  scoreOf: Score,
+  found: Found,
+  hows?: Uint8Array,
+): void {
+  enterUnofficialName(image, terms);
+  for (const facility of facilitiesWith(index, terms)) {
+    const isCoded = terms.some(({ code }) => code === facility);
+    // It is found at a better rank already.
+    if (hows?.[facility] === whole && !isCoded) continue;
+    const { worst, score } = scoreOf(facility);
+    const isOfPlace = (term: Term) =>
+      !term.isNeeded || term.code === facility || isThere(index, term, facility);
+    const named = terms.every(isOfPlace) ? ranks.nameInPlace : ranks.plainNameInPlace;
+    found.enter(facility, isCoded && worst === exact ? named : rankOfLevel(worst), score);
+  }
+}
+
+const placeFields = (1 << cityField) | (1 << cityPartField) | (1 << stateField);
+
+/** Whether a term matches a facility's city or state. */
+export const isThere = (index: SearchIndex, term: Term, facility: number) =>
+  (fieldsOf(index, term, facility) & placeFields) !== 0;
+
+/** @param level of the word that matches worst */
+export const rankOfLevel = (level: number): Rank =>
+  ({
+    [exact]: ranks.significantWords,
+    [prefix]: ranks.significantBegun,
+    [oneTypo]: ranks.oneTypo,
+  })[level] ?? ranks.guess;
+
+/** The words of an unofficial name mean its hospital. The other words have to match it, too. */
+export function enterUnofficialName(image: Image, terms: readonly Term[]): void {
+  const words = terms.map(({ word }) => word);
+  const named = unofficialNameIn(image, words);
+  if (named === undefined) return;
+  const { facilities, positions } = named;
+  const span = positions.map((at) => words[at]);
+  if (isPlaceInstead(image, words, span)) return;
+  const isNeeded = !terms.some((term) => term.isNeeded);
+  for (const at of positions) {
+    terms[at].code = facilities[0];
+    terms[at].isNeeded ||= isNeeded;
+  }
+}

@@ -1,0 +1,152 @@
+import { guessedScoreOf, inOrder, type Matches, type Ranked, sureScoreOf, type Wanted } from "./find.ts";
+import type { SearchIndex } from "./text-index.ts";
+
+/** What a search for facilities has found: how each facility was found, and which ones are surely meant. */
+
+/** The ways of finding a facility, from the first. A name or place is whole if the search says nothing else. */
+export const ranks = {
+  code: 0,
+  /** A whole name, official or unofficial, in the same spelling. */
+  speltName: 1,
+  wholeName: 2,
+  wholeCity: 3,
+  /** A whole name but for small words, or beside its place. */
+  nameInPlace: 4,
+  /** A whole name but for words for a hospital, beside its city. */
+  plainNameInPlace: 5,
+  /** A place, with words for a hospital or of a question. */
+  place: 6,
+  /** Every word, as a whole word. */
+  allWords: 7,
+  /** Every word but those for a hospital or of a question. */
+  significantWords: 8,
+  allBegun: 9,
+  significantBegun: 10,
+  oneTypo: 11,
+  /** Two typos, or a word that sounds alike. */
+  guess: 12,
+  /** Some words are set aside, or say only that a hospital is looked for. */
+  rest: 13,
+} as const;
+
+export type Rank = (typeof ranks)[keyof typeof ranks];
+
+/** The scores of each rank, from the lowest to the highest, before it is known what is meant. */
+const bands: Readonly<Record<Rank, readonly [number, number]>> = {
+  [ranks.code]: [1, 1],
+  [ranks.speltName]: [0.995, 0.995],
+  [ranks.wholeName]: [0.98, 0.985],
+  [ranks.wholeCity]: [0.95, 0.975],
+  [ranks.nameInPlace]: [0.935, 0.945],
+  [ranks.plainNameInPlace]: [0.925, 0.93],
+  [ranks.place]: [0.78, 0.92],
+  [ranks.allWords]: [0.58, 0.77],
+  [ranks.significantWords]: [0.42, 0.57],
+  [ranks.allBegun]: [0.3, 0.41],
+  [ranks.significantBegun]: [0.2, 0.29],
+  [ranks.oneTypo]: [0.09, 0.19],
+  [ranks.guess]: [0.04, 0.08],
+  [ranks.rest]: [0.005, 0.03],
+};
+
+interface RankedFacility extends Ranked {
+  rank: Rank;
+}
+
+/** What is found so far. The best way of finding a facility counts, so nothing that is found is lost later. */
+export class Found {
+  readonly ranked = new Map<number, RankedFacility>();
+  /** Facilities that match and aren't wanted: they are in another state, or have no prices. */
+  readonly unwanted = new Set<number>();
+  ignored: readonly string[] = [];
+  /** Whether the whole search names one place. */
+  isOnePlace = false;
+  place: Matches["place"] = null;
+  readonly isWanted: Wanted;
+
+  constructor(isWanted: Wanted) {
+    this.isWanted = isWanted;
+  }
+
+  /** @param score from 0 to 1, among facilities of the rank */
+  enter(facility: number, rank: Rank, score: number): void {
+    if (!this.isWanted(facility)) {
+      this.unwanted.add(facility);
+      return;
+    }
+    const before = this.ranked.get(facility);
+    if (before === undefined || rank < before.rank) this.ranked.set(facility, { rank, score });
+    else if (rank === before.rank && score > before.score) before.score = score;
+  }
+
+  get isEmpty(): boolean {
+    return this.ranked.size === 0;
+  }
+
+  /** The best rank. */
+  get top(): Rank {
+    let top: Rank = ranks.rest;
+    for (const { rank } of this.ranked.values()) if (rank < top) top = rank;
+    return top;
+  }
+
+  /** Whether the best ones are found by a CCN or a name. */
+  get isNamed(): boolean {
+    return this.top <= ranks.plainNameInPlace && this.top !== ranks.wholeCity;
+  }
+}
+
+/**
+ * The last rank of the first class, whose facilities are meant; −1 if nothing is. One thing is meant by a CCN, by a whole name
+ * that one facility has, by one place, and where one facility is left.
+ */
+function lastMeant({ ranked, top, isOnePlace }: Found): number {
+  if (top === ranks.code) return top;
+  if (top === ranks.wholeCity || top === ranks.place) return isOnePlace ? top : -1;
+  if (top === ranks.rest) return -1;
+  const last = lastAlike[top] ?? ranks.rest;
+  let alike = 0;
+  for (const { rank } of ranked.values()) if (rank <= last) alike++;
+  return alike === 1 ? last : -1;
+}
+
+/** Facilities are alike down to these ranks. With a typo, all are. */
+const lastAlike: { [rank in Rank]?: Rank } = {
+  [ranks.speltName]: ranks.wholeName,
+  [ranks.wholeName]: ranks.wholeName,
+  [ranks.nameInPlace]: ranks.nameInPlace,
+  [ranks.plainNameInPlace]: ranks.significantBegun,
+  [ranks.allWords]: ranks.significantBegun,
+  [ranks.significantWords]: ranks.significantBegun,
+  [ranks.allBegun]: ranks.significantBegun,
+  [ranks.significantBegun]: ranks.significantBegun,
+};
+
+/** Factor for words that fit many hospitals. */
+const saysLittle = 0.2;
+
+/**
+ * Orders what is found, and gives scores: 0.5 and more where one thing is meant.
+ *
+ * @param isDoubted whether nothing is meant surely, whatever is found
+ * @param isAll whether the search says only that a hospital is looked for
+ */
+export function scored(index: SearchIndex, found: Found, isDoubted: boolean, isAll: boolean): Matches {
+  const last = isDoubted ? -1 : lastMeant(found);
+  const final = new Map<number, Ranked>();
+  for (const [facility, { rank, score }] of found.ranked) {
+    const [least, most] = bands[rank];
+    const within = least + (most - least) * (Math.round(1000 * score) / 1000);
+    const weight = isAll && rank >= ranks.allWords ? saysLittle : 1;
+    final.set(facility, {
+      rank: 0,
+      score: rank <= last ? sureScoreOf(within) : guessedScoreOf(weight * within),
+    });
+  }
+  return {
+    ...inOrder(index, final),
+    unwanted: [...found.unwanted],
+    ignored: found.ignored,
+    place: found.place,
+  };
+}
