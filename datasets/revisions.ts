@@ -91,7 +91,8 @@ export async function snapshotIn(path: string): Promise<Snapshot> {
 
 async function snapshotWith(path: string, contentSha256: string): Promise<Snapshot | undefined> {
   try {
-    const claimed = snapshotHead(readRegular(path, "a snapshot"), path).metadata.content_sha256;
+    const { metadata } = await snapshotHead(readRegular(path, "a snapshot"), path);
+    const claimed = metadata.content_sha256;
     if (claimed !== undefined && claimed !== contentSha256) return undefined;
     const snapshot = await snapshotIn(path);
     return snapshot.contentSha256 === contentSha256 ? snapshot : undefined;
@@ -118,7 +119,7 @@ export function newestSnapshot(outDir: string, maxYear: number): string | undefi
  * @throws DataError or Error of the system when the file can't be read
  */
 export async function isSyntheticFile(path: string): Promise<boolean> {
-  const { publisher } = snapshotHead(readRegular(path, "a snapshot"), path).metadata;
+  const { publisher } = (await snapshotHead(readRegular(path, "a snapshot"), path)).metadata;
   if (publisher === syntheticPublisher) return true;
   return publisher === undefined && (await snapshotIn(path)).isSynthetic;
 }

@@ -1,8 +1,9 @@
 import type { Data, DataType, Field, Table } from "apache-arrow";
 import { DataError } from "../errors.ts";
-import { arrow, parquetLibrary } from "./arrow.ts";
+import { arrow } from "./arrow.ts";
 import { rowsPerGroup } from "./encode.ts";
-import { guarded, type RowGroup } from "./footer.ts";
+import type { RowGroup } from "./footer.ts";
+import { type OpenParquet, refusalOf } from "./parquet-file.ts";
 import { blank, maxCount, type SnapshotColumn } from "./schema.ts";
 
 /**
@@ -28,21 +29,15 @@ export interface DecodedRows {
 }
 
 /**
- * The library copies the whole file for each read. So neighbouring row groups are read together, up to `rowsPerGroup`
- * rows or one part of all rows, whichever is more. All rows have this many parts.
- */
-const maxReads = 50;
-
-/**
- * Groups the row groups of a file for reading. @returns positions of row groups, and the numbers of their rows
+ * Groups the row groups of a file for reading: neighbouring small ones are read together, up to `rowsPerGroup` rows.
+ *
+ * @returns positions of row groups, and the numbers of their rows
  */
 export function readsOf(groups: readonly RowGroup[]): { rowGroups: number[]; rows: number }[] {
-  const total = groups.reduce((sum, { rows }) => sum + rows, 0);
-  const enough = Math.max(rowsPerGroup, total / maxReads);
   const reads: { rowGroups: number[]; rows: number }[] = [];
   for (const [i, { rows }] of groups.entries()) {
     const last = reads.at(-1);
-    if (last === undefined || last.rows + rows > enough) reads.push({ rowGroups: [i], rows });
+    if (last === undefined || last.rows + rows > rowsPerGroup) reads.push({ rowGroups: [i], rows });
     else {
       last.rowGroups.push(i);
       last.rows += rows;
@@ -52,24 +47,22 @@ export function readsOf(groups: readonly RowGroup[]): { rowGroups: number[]; row
 }
 
 /**
- * Decodes a file step by step. Only one step's rows are in memory at a time.
+ * Decodes columns of a file step by step. Only one step's rows are in memory at a time.
  *
  * @param maxTextCharacters maximum characters of the distinct texts of one step
  * @throws DataError when the file is damaged
  */
-export function* decodedRows(
-  file: Uint8Array,
+export async function* decodedRows(
+  file: OpenParquet,
+  columns: string[],
   groups: readonly RowGroup[],
   subject: string,
   maxTextCharacters: number,
-): Generator<DecodedRows> {
+): AsyncGenerator<DecodedRows> {
   let start = 0;
   for (const { rowGroups, rows } of readsOf(groups)) {
     if (rows === 0) continue;
-    const table = guarded(subject, `rows from ${start + 1} on`, () => {
-      const decoded = parquetLibrary().readParquet(file, { rowGroups, batchSize: rows });
-      return arrow.tableFromIPC(decoded.intoIPCStream());
-    });
+    const table = await file.read(columns, rowGroups, rows, `rows from ${start + 1} on`);
     if (table.numRows !== rows)
       throw new DataError(`${subject}: rows`, `${table.numRows} of a row group`, `${rows} as in its footer`);
     yield rowsOf(table, start, subject, maxTextCharacters);
@@ -97,10 +90,11 @@ function rowsOf(table: Table, start: number, subject: string, maxTextCharacters:
       const codes = new Int32Array(length).fill(blank);
       let at = 0;
       for (const data of table.getChild(name)?.data ?? []) {
-        codes.set(
-          guarded(subject, `column ${name}`, () => codesOf(data, codeOf)),
-          at,
-        );
+        try {
+          codes.set(codesOf(data, codeOf), at);
+        } catch (error) {
+          throw refusalOf(error, `${subject}: column ${name}`);
+        }
         at += data.length;
       }
       return { codes, values };

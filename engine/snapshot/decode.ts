@@ -47,9 +47,9 @@ export async function decodeSnapshot(
   path: string,
   { maxBytes = Number.MAX_SAFE_INTEGER, month, onRows = () => {} }: DecodeOptions = {},
 ): Promise<DecodedSnapshot> {
-  const head = snapshotHead(file, path, month);
-  const ignored = checkColumns(head, path);
-  const groups = await rowGroups(file, path);
+  const head = await snapshotHead(file, path, month);
+  const groups = rowGroups(head, path);
+  const { columns, ignored } = await checkColumns(head, path);
   const rows = groups.reduce((sum, group) => sum + group.rows, 0);
   const need = bytesToDecode(file, head, groups, rows);
   if (need > maxBytes)
@@ -59,8 +59,8 @@ export async function decodeSnapshot(
       `at most ${mebibytes(maxBytes)}, the limit of a load`,
     );
   const maxHeap = (maxBytes - need) * heapShare;
-  const steps = decodedRows(file, groups, path, maxHeap / bytesPerCharacter);
-  const table = tableOf(steps, rows, path, maxHeap, onRows);
+  const steps = decodedRows(head.file, columns, groups, path, maxHeap / bytesPerCharacter);
+  const table = await tableOf(steps, rows, path, maxHeap, onRows);
   const snapshot = sealSnapshot(table, provenanceOf(head), codesIn(head.metadata.hcpcs_codes, table, path));
   // Another tool may have kept what an import said about other rows.
   if (head.isChecked) checkPromises(snapshot, head.metadata, path);
@@ -94,7 +94,7 @@ function bytesToDecode(
 ): number {
   const largest = readsOf(groups).reduce((most, read) => Math.max(most, read.rows), 0);
   return (
-    // The decoder copies the file.
+    // The decoder copies the parts of the file that it reads.
     2 * file.length +
     decoderBytes +
     rows * bytesPerRow +

@@ -1,9 +1,8 @@
-import type { Field } from "apache-arrow";
 import * as v from "valibot";
 import { shownAddress } from "../address.ts";
-import { DataError, DecoderError, reasonOf, shown } from "../errors.ts";
-import { arrow, parquetLibrary } from "./arrow.ts";
+import { DataError, shown } from "../errors.ts";
 import { checkedSha256, damaged, fileSha256Key } from "./integrity.ts";
+import { type OpenParquet, openParquet } from "./parquet-file.ts";
 import {
   columnBytesAllowance,
   type Metadata,
@@ -14,6 +13,7 @@ import {
   metadataSchema,
   releasedExpected,
   type SnapshotColumn,
+  snapshotColumns,
   snapshotNameExpected,
   type Version,
   versionIn,
@@ -26,10 +26,9 @@ import { flawIn } from "./texts.ts";
 export interface SnapshotHead {
   metadata: Metadata;
   version: Version;
-  /** The file's columns as they will be decoded. */
-  fields: Field[];
   /** Whether the file has a checksum of its own, which is right. Without one, damage can't be seen. */
   isChecked: boolean;
+  file: OpenParquet;
 }
 
 /** Rows and decompressed bytes of a row group, as the footer declares them. */
@@ -43,27 +42,28 @@ export interface RowGroup {
 const keyColumns: ReadonlySet<string> = new Set(["ccn", "procedure_code"] satisfies SnapshotColumn["name"][]);
 
 const magic = "PAR1";
+const encryptedMagic = "PARE";
 /** Bytes of the footer's length and the magic number, at the file's end. */
 const tailBytes = 8;
 /** A footer of 50 million rows has one megabyte, and all HCPCS codes of CMS's addendum a quarter of one. */
 const maxFooterBytes = 2 ** 24;
 
 /**
- * Checks a file's checksum and reads the metadata and columns of its footer.
+ * Checks a file's checksum and reads the metadata of its footer.
  *
  * @param subject the file's path or name; see `decodeSnapshot`
  * @param month the present month; see `decodeSnapshot`
  * @throws DataError when the file is damaged, too large or not Parquet, or its metadata are wrong
  */
-export function snapshotHead(file: Uint8Array, subject: string, month?: string): SnapshotHead {
-  checkEnds(file, subject);
-  const sha256 = checkedSha256(file, subject);
-  const { fields, pairs } = guarded(subject, "footer", () => {
-    // The footer alone is enough, so the library needn't copy the whole file.
-    const schema = parquetLibrary().readSchema(file.subarray(footerStart(file)));
-    const stated = [...schema.metadata()].filter(([, value]) => value !== "");
-    return { fields: arrow.tableFromIPC(schema.intoIPCStream()).schema.fields, pairs: new Map(stated) };
-  });
+export async function snapshotHead(
+  bytes: Uint8Array,
+  subject: string,
+  month?: string,
+): Promise<SnapshotHead> {
+  checkEnds(bytes, subject);
+  const sha256 = checkedSha256(bytes, subject);
+  const file = await openParquet(bytes, subject);
+  const pairs = new Map([...file.metadata].filter(([, value]) => value !== ""));
   if (pairs.get(fileSha256Key) !== sha256 || (sha256 === undefined && pairs.has("schema_version")))
     throw damaged(subject, `no valid ${fileSha256Key}`);
   const metadata = checkedMetadata(pairs, subject);
@@ -71,30 +71,21 @@ export function snapshotHead(file: Uint8Array, subject: string, month?: string):
   const isChecked = sha256 !== undefined;
   // A clock that is slow must not refuse what `import` wrote.
   checkReleased(metadata, version, subject, isChecked ? undefined : month);
-  return { metadata, version, fields, isChecked };
+  return { metadata, version, isChecked, file };
 }
 
+const columnNames: ReadonlySet<string> = new Set(snapshotColumns.map(({ name }) => name));
+
 /**
- * Reads the row groups that a file's footer declares, and holds them against the limits.
+ * Holds the row groups that a file's footer declares against the limits. Only a snapshot's columns count.
  *
- * @param file a file that `snapshotHead` has accepted, because a damaged footer could end the process here
  * @throws DataError when the file has no row, is too large, or has the same rows again and again
  */
-export async function rowGroups(file: Uint8Array, subject: string): Promise<RowGroup[]> {
-  const groups = await guarded(subject, "footer", async () => {
-    const footer = (await parquetLibrary().ParquetFile.fromFile(new BytesBlob(file))).metadata();
-    return footer.rowGroups().map((group): RowGroup => {
-      const sizes = group.columns().map((column) => ({
-        isKey: keyColumns.has(column.columnPath().join(".")),
-        bytes: column.uncompressedSize(),
-      }));
-      const total = (some: typeof sizes) => some.reduce((sum, { bytes }) => sum + bytes, 0);
-      return {
-        rows: group.numRows(),
-        bytes: total(sizes),
-        keyBytes: total(sizes.filter(({ isKey }) => isKey)),
-      };
-    });
+export function rowGroups({ file }: SnapshotHead, subject: string): RowGroup[] {
+  const groups = file.groups.map((group): RowGroup => {
+    const bytesOf = (names: ReadonlySet<string>) =>
+      group.columns.reduce((sum, { path, bytes }) => sum + (names.has(path[0]) ? bytes : 0), 0);
+    return { rows: group.rows, bytes: bytesOf(columnNames), keyBytes: bytesOf(keyColumns) };
   });
   const total = (key: keyof RowGroup) => groups.reduce((sum, group) => sum + group[key], 0);
   const [rows, bytes, keyBytes] = [total("rows"), total("bytes"), total("keyBytes")];
@@ -120,49 +111,14 @@ export async function rowGroups(file: Uint8Array, subject: string): Promise<RowG
   return groups;
 }
 
-/** Returns the result of `read`. @throws DataError when `read` throws any error, DecoderError when WebAssembly traps */
-export function guarded<T>(subject: string, part: string, read: () => T): T {
-  const refuse = (error: unknown): never => {
-    if (error instanceof DataError) throw error;
-    const [Refusal, reason] = isTrap(error)
-      ? [DecoderError, "the decoder failed"]
-      : [DataError, reasonOf(error)];
-    throw new Refusal(`${subject}: ${part}`, `damage (${reason.slice(0, 120)})`, "a readable Parquet file");
-  };
-  try {
-    const result = read();
-    return result instanceof Promise ? (result.catch(refuse) as T) : result;
-  } catch (error) {
-    return refuse(error);
-  }
-}
-
-/** Tells whether an error is a trap of WebAssembly, which Node's types don't have. */
-function isTrap(error: unknown): boolean {
-  return error instanceof Error && error.name === "RuntimeError";
-}
-
-/** A blob over bytes that already are in memory. Node's own blobs copy them. */
-class BytesBlob extends Blob {
-  readonly #bytes: Uint8Array;
-
-  constructor(bytes: Uint8Array) {
-    super([]);
-    this.#bytes = bytes;
-    Object.defineProperty(this, "size", { value: bytes.length });
-  }
-
-  override slice(start?: number, end?: number): Blob {
-    return new Blob([Uint8Array.from(this.#bytes.subarray(start, end))]);
-  }
-}
-
 function checkEnds(file: Uint8Array, subject: string): void {
   const { length } = file;
   const textAt = (start: number) =>
     Buffer.from(file.subarray(start, start + magic.length)).toString("latin1");
   if (length > maxSnapshotFileBytes)
     throw new DataError(`${subject}: size`, `${length} bytes`, `at most ${maxSnapshotFileBytes}`);
+  if (textAt(0) === encryptedMagic)
+    throw new DataError(subject, "an encrypted Parquet file", "a Parquet snapshot without encryption");
   if (length === 0 || textAt(0) !== magic)
     throw new DataError(
       subject,

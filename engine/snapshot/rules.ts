@@ -1,6 +1,7 @@
 import { DataError, shown } from "../errors.ts";
 import { type DecodedRows, isReadable, type Texts, typeName } from "./columns.ts";
 import type { SnapshotHead } from "./footer.ts";
+import type { OpenParquet } from "./parquet-file.ts";
 import {
   blank,
   byField,
@@ -23,23 +24,31 @@ import { flawIn } from "./texts.ts";
 /** What the rows of a snapshot must be, whichever tool wrote the file. Rows are numbered from 1 in messages. */
 
 /**
- * Checks the columns of a file.
+ * Checks the columns of a file that has rows. Only the types of a snapshot's columns are read.
  *
- * @returns the names of the columns that are ignored
+ * @returns the names of the columns to read, and of those that are ignored
  * @throws DataError when a column is missing, occurs twice or has another type
  */
-export function checkColumns({ fields }: SnapshotHead, subject: string): string[] {
+export async function checkColumns(
+  { file }: SnapshotHead,
+  subject: string,
+): Promise<{ columns: string[]; ignored: string[] }> {
   const ours = new Set<string>(snapshotColumns.map(({ name }) => name));
-  const names = fields.map(({ name }) => name);
-  for (const { name, part } of snapshotColumns) {
-    const [field, second] = fields.filter((candidate) => candidate.name === name);
-    if (field === undefined && requiredColumns.has(name))
+  const names = namesIn(file);
+  for (const { name } of snapshotColumns) {
+    const count = names.filter((candidate) => candidate === name).length;
+    if (count === 0 && requiredColumns.has(name))
       throw new DataError(
         `${subject}: column ${name}`,
         `none among ${shown(likeFirst(names, name, ours).join(", "))}`,
         "a column of this name",
       );
-    if (second !== undefined) throw new DataError(`${subject}: column ${name}`, "two of this name", "one");
+    if (count > 1) throw new DataError(`${subject}: column ${name}`, "two of this name", "one");
+  }
+  const columns = names.filter((name) => ours.has(name));
+  const { fields } = (await file.read(columns, [0], 0, "columns")).schema;
+  for (const { name, part } of snapshotColumns) {
+    const field = fields.find((candidate) => candidate.name === name);
     if (field !== undefined && !isReadable(field, part === "rows" ? "number" : "text"))
       throw new DataError(
         `${subject}: column ${name}`,
@@ -47,7 +56,15 @@ export function checkColumns({ fields }: SnapshotHead, subject: string): string[
         part === "rows" ? "integers of any width" : "text",
       );
   }
-  return names.filter((name) => !ours.has(name));
+  return { columns, ignored: names.filter((name) => !ours.has(name)) };
+}
+
+/** Lists the names of a file's columns. A nested column has several leaves, one after the other. */
+function namesIn({ groups }: OpenParquet): string[] {
+  const paths = groups[0].columns.map(({ path }) => path);
+  return paths.flatMap(([name], i) =>
+    i > 0 && paths[i].length > 1 && paths[i - 1].length > 1 && paths[i - 1][0] === name ? [] : [name],
+  );
 }
 
 /** Sorts names: first those that only case or punctuation tells from `wanted`, then others that aren't `known`. */
@@ -70,13 +87,13 @@ const measureColumns = snapshotColumns.filter((column) => column.part === "rows"
  * @param onRows called after each step with the number of rows read so far
  * @throws DataError when a value is wrong, or the texts exceed the limit
  */
-export function tableOf(
-  steps: Iterable<DecodedRows>,
+export async function tableOf(
+  steps: AsyncIterable<DecodedRows>,
   length: number,
   subject: string,
   maxHeap: number,
   onRows: (rows: number) => void,
-): TableParts {
+): Promise<TableParts> {
   const rows: TableParts["rows"] = {
     facility: new Int32Array(length),
     procedure: new Int32Array(length),
@@ -85,7 +102,7 @@ export function tableOf(
   const facilities = new Entities<FacilityField>(facilityColumns, subject, maxHeap);
   const procedures = new Entities<ProcedureField>(procedureColumns, subject, maxHeap);
   let end = 0;
-  for (const step of steps) {
+  for await (const step of steps) {
     end = step.start + step.length;
     facilities.enter(step, rows.facility.subarray(step.start, end));
     procedures.enter(step, rows.procedure.subarray(step.start, end));

@@ -74,3 +74,36 @@ test("the README's lines for DuckDB make the rows that import makes of the same 
   assert.equal(snapshot.provenance.publisher, expected.provenance.publisher);
   assert.equal(snapshot.provenance.released, "2025-08");
 });
+
+test("columns of any type of DuckDB are ignored with a warning", async () => {
+  const others = {
+    nested: "[{'a': [1, 2], 'b': map {'c': 1}}]",
+    fixed: "[1, 2]::INTEGER[2]",
+    hugeint: "1::HUGEINT",
+    bignum: "1::BIGNUM",
+    decimal: "1::DECIMAL(38, 2)",
+    double: "1.5::DOUBLE",
+    uuid: "uuid()",
+    blob: "'a'::BLOB",
+    bits: "'101'::BIT",
+    time: "TIMETZ '10:00:00+01'",
+    timestamp: "TIMESTAMP_NS '2024-01-01'",
+    interval: "INTERVAL 1 DAY",
+    enumeration: "'a'::ENUM('a', 'b')",
+    alternatives: "union_value(a := 1)",
+    json: "'{}'::JSON",
+    variant: "1::VARIANT",
+    nothing: "NULL",
+  };
+  const made = path.join(folder, "2022.1.parquet");
+  const duckdb = await (await DuckDBInstance.create(":memory:")).connect();
+  const columns = Object.entries(others).map(([name, value]) => `${value} AS "${name}"`);
+  await duckdb.run(
+    `COPY (SELECT ${columns.slice(0, 9)}, '010001' AS ccn, 'A' AS facility, 'B' AS city, 'AL' AS state,
+    '5072' AS procedure_code, 'C' AS procedure_name, 200 AS submitted_charge_cents, 100 AS medicare_allowed_cents,
+    ${columns.slice(9)}) TO '${made}' (FORMAT parquet)`,
+  );
+  const { snapshot, warnings } = await decodeSnapshot(readFileSync(made), made);
+  assert.equal(snapshot.counts.pricedRows, 1);
+  assert.match(warnings[1], / hands out: nested, fixed, .* and 7 more$/);
+});

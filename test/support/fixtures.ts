@@ -296,7 +296,7 @@ export function yearsOf(snapshot: Snapshot, seed: number): Snapshot[] {
 export interface Column {
   name: string;
   type: DataType;
-  values: (string | number | bigint | null)[];
+  values: (string | number | bigint | number[] | null)[];
 }
 
 export function columnsOf(snapshot: Snapshot): Column[] {

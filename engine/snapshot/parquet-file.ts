@@ -1,0 +1,134 @@
+import type { Table } from "apache-arrow";
+import type { ParquetFile } from "parquet-wasm";
+import { DataError, DecoderError, reasonOf } from "../errors.ts";
+import { arrow, parquetLibrary } from "./arrow.ts";
+
+/**
+ * Opens and reads Parquet files with the library parquet-wasm. Its function `readParquet` ignores `columns`, so this uses
+ * its asynchronous `ParquetFile`, which reads no other column and needn't copy the whole file.
+ */
+
+/** A leaf of the file's schema in one row group, as the footer declares it. */
+export interface ColumnChunk {
+  /** The column's name, and below it the names of the parts of a nested column. */
+  path: string[];
+  /** Bytes after decompression. */
+  bytes: number;
+}
+
+export interface OpenParquet {
+  /** The footer's key-value metadata. */
+  metadata: Map<string, string>;
+  /** The row groups, as the footer declares them. */
+  groups: { rows: number; columns: ColumnChunk[] }[];
+  /**
+   * Reads some columns of some row groups into an Arrow table of one record batch.
+   *
+   * @param rows the number of rows to read; 0 to get the columns' types alone
+   * @param part what is read, for errors
+   * @throws DataError when it can't be decoded
+   */
+  read(columns: string[], rowGroups: number[], rows: number, part: string): Promise<Table>;
+}
+
+/** The library fails in the same way for damage and for types in the footer's description of Arrow's types. */
+const footerCause =
+  "a type of Arrow that the decoder can't read, such as integers of 128 bits or run-end encoding, or damage";
+
+/** Opens a file and reads its footer. @throws DataError when the footer can't be decoded */
+export async function openParquet(bytes: Uint8Array, subject: string): Promise<OpenParquet> {
+  const open = async () => {
+    const file = await parquetLibrary().ParquetFile.fromFile(new BytesBlob(bytes));
+    return { file, metadata: new Map(file.schema().metadata()), groups: groupsOf(file) };
+  };
+  const { file, ...footer } = await orTrap(open).catch((error: unknown) => {
+    throw refusalOf(error, `${subject}: footer`, footerCause);
+  });
+  const read: OpenParquet["read"] = (columns, rowGroups, rows, part) => {
+    const decode = async () => {
+      const table = await file.read({ columns, rowGroups, limit: rows, batchSize: Math.max(1, rows) });
+      return arrow.tableFromIPC(table.intoIPCStream());
+    };
+    return orTrap(decode).catch((error: unknown) => {
+      throw refusalOf(error, `${subject}: ${part}`);
+    });
+  };
+  return { ...footer, read };
+}
+
+function groupsOf(file: ParquetFile): OpenParquet["groups"] {
+  return file
+    .metadata()
+    .rowGroups()
+    .map((group) => ({
+      rows: group.numRows(),
+      columns: group
+        .columns()
+        .map((column) => ({ path: column.columnPath(), bytes: column.uncompressedSize() })),
+    }));
+}
+
+/**
+ * Makes a refusal of any error of the decoder.
+ *
+ * @param cause what makes the decoder fail without a message
+ */
+export function refusalOf(error: unknown, subject: string, cause = "damage"): DataError {
+  if (error instanceof DataError) return error;
+  const expected = "a readable Parquet file";
+  return isTrap(error)
+    ? new DecoderError(subject, `${cause} (the decoder failed)`, expected)
+    : new DataError(subject, `damage (${reasonOf(error).slice(0, 120)})`, expected);
+}
+
+/** Tells whether WebAssembly stopped in the middle: by a trap, or because its stack or memory is exhausted. */
+function isTrap(error: unknown): boolean {
+  return error instanceof Error && /^(RuntimeError|RangeError)$/.test(error.name);
+}
+
+/** Rejects the work of the library that is under way. */
+const onTrap = new Set<(error: unknown) => void>();
+
+/**
+ * Returns the result of work of the library. The library's asynchronous functions run in microtasks. If WebAssembly
+ * traps in one, as it does for any damage in a page, the function's promise never settles, and the error would end the
+ * process. So while the library works, an error in a microtask of this thread rejects the work.
+ */
+async function orTrap<T>(work: () => Promise<T>): Promise<T> {
+  const { promise: trapped, reject } = Promise.withResolvers<never>();
+  if (onTrap.size === 0) globalThis.queueMicrotask = watchedMicrotask;
+  onTrap.add(reject);
+  try {
+    return await Promise.race([work(), trapped]);
+  } finally {
+    onTrap.delete(reject);
+    if (onTrap.size === 0) globalThis.queueMicrotask = plainMicrotask;
+  }
+}
+
+const plainMicrotask = globalThis.queueMicrotask;
+
+function watchedMicrotask(task: () => void): void {
+  plainMicrotask(() => {
+    try {
+      task();
+    } catch (error) {
+      for (const reject of onTrap) reject(error);
+    }
+  });
+}
+
+/** A blob over bytes that already are in memory. Node's own blobs copy them. */
+class BytesBlob extends Blob {
+  readonly #bytes: Uint8Array;
+
+  constructor(bytes: Uint8Array) {
+    super([]);
+    this.#bytes = bytes;
+    Object.defineProperty(this, "size", { value: bytes.length });
+  }
+
+  override slice(start?: number, end?: number): Blob {
+    return new Blob([Uint8Array.from(this.#bytes.subarray(start, end))]);
+  }
+}
