@@ -1,6 +1,6 @@
 import { type Image, textAt } from "../image/image.ts";
 import { absentHospitals } from "./absent-hospitals.ts";
-import { findOtherwise } from "./facility-guesses.ts";
+import { besideEveryday, findOtherwise } from "./facility-guesses.ts";
 import { findCodes, findNames } from "./facility-names.ts";
 import { findCities, findNear, findPlaces, isInOtherState } from "./facility-places.ts";
 import { facilityScorer } from "./facility-scores.ts";
@@ -51,6 +51,7 @@ export function findFacilities(
   const hows = findLiterally(image, index, typed, scoreOf, found);
   findByWords(image, index, terms, scoreOf, found, hows);
   findNear(image, index, asked, found);
+  if (found.isEmpty) besideEveryday(image, index, words, terms, found);
   const isPlain = (word: string) => !doubtful.has(word) || facilitiesInCity(image, [word]).length > 0;
   const plain = found.isEmpty ? words.filter(isPlain) : words;
   if (plain.length > 0 && plain.length < words.length) {

@@ -4,6 +4,7 @@ import { cityField, cityPartField, nameField } from "./documents.ts";
 import { findNames } from "./facility-names.ts";
 import { facilityScorer } from "./facility-scores.ts";
 import { enterUnofficialName, findByWords, isThere, rankOfLevel } from "./facility-words.ts";
+import { inOrder } from "./find.ts";
 import { Found, ranks } from "./found.ts";
 import { doubtful, phrasesOf } from "./lexicon.ts";
 import {
@@ -204,41 +205,58 @@ function bySaint(
 
 const everyday = phrasesOf("everyday");
 
-/**
- * Sets aside as few words as possible, so that a whole name is left, or one hospital by a word of its name and a word of its
- * place. They are everyday words, or words that no hospital has. A medical word or a number is never set aside.
- */
-function besideUnknown(
+const isSpare = ({ word }: Term) => !/[0-9]/.test(word) && !isMedical(word);
+
+/** Sets aside as few everyday words as possible, so that a whole name is left. A medical word or a number is never set aside. */
+export function besideEveryday(
   image: Image,
   index: SearchIndex,
   words: readonly string[],
   terms: readonly Term[],
   found: Found,
 ): void {
+  const spare = terms.filter((term) => term.isNeeded && everyday.has(term.word) && isSpare(term));
+  for (const aside of fewestFirst(spare.slice(0, mostSpare))) {
+    const ignored = aside.map(({ word }) => word);
+    const rest = words.filter((word) => !ignored.includes(word));
+    if (ignored.length === 0 || rest.length === 0) continue;
+    const named = new Found(found.isWanted);
+    findNames(image, rest, rest, named);
+    if (named.isEmpty) continue;
+    const { documents } = inOrder(index, named.ranked);
+    const share = rest.length / words.length;
+    for (const [i, facility] of documents.entries())
+      found.enter(facility, ranks.significantWords, share * (1 - (0.1 * i) / documents.length));
+    found.ignored = ignored;
+    return;
+  }
+}
+
+/**
+ * Sets aside words that no hospital has, and then as few everyday words as possible, so that one hospital is left by a word of
+ * its name and a word of its place.
+ */
+function besideUnknown(
+  _: Image,
+  index: SearchIndex,
+  __: readonly string[],
+  terms: readonly Term[],
+  found: Found,
+): void {
   const needed = terms.filter(({ isNeeded }) => isNeeded);
-  const isSpare = ({ word }: Term) => !/[0-9]/.test(word) && !isMedical(word);
   const unknown = needed.filter((term) => documentsWith(index, term) === 0);
   if (!unknown.every(isSpare)) return;
-  const others = needed.filter((term) => !unknown.includes(term) && everyday.has(term.word) && isSpare(term));
-  for (const spare of fewestFirst(others.slice(0, mostSpare))) {
-    const aside = [...unknown, ...spare];
+  const spare = needed.filter((term) => !unknown.includes(term) && everyday.has(term.word) && isSpare(term));
+  for (const some of fewestFirst(spare.slice(0, mostSpare))) {
+    const aside = [...unknown, ...some];
     const left = needed.filter((term) => !aside.includes(term));
-    if (aside.length === 0 || left.length === 0) continue;
-    const ignored = aside.map(({ word }) => word);
-    const named = new Found(found.isWanted);
-    if (ignored.every((word) => everyday.has(word))) {
-      const rest = words.filter((word) => !ignored.includes(word));
-      findNames(image, rest, rest, named);
-    }
-    const there = named.isEmpty ? facilitiesWith(index, left).filter(found.isWanted) : [];
-    const fields = left.map((term) => (there.length === 1 ? fieldsOf(index, term, there[0]) : 0));
-    const isInName = fields.some((matched) => (matched & (1 << nameField)) !== 0);
-    const isInPlace = left.some((term) => there.length === 1 && isThere(index, term, there[0]));
-    if (named.isEmpty && (left.length < 2 || !isInName || !isInPlace)) continue;
-    const share = left.length / needed.length;
-    for (const facility of [...named.ranked.keys(), ...there])
-      found.enter(facility, ranks.significantWords, share);
-    found.ignored = ignored;
+    if (aside.length === 0 || left.length < 2) continue;
+    const there = facilitiesWith(index, left).filter(found.isWanted);
+    const [facility] = there;
+    if (there.length !== 1 || !left.some((term) => isThere(index, term, facility))) continue;
+    if (!left.some((term) => (fieldsOf(index, term, facility) & (1 << nameField)) !== 0)) continue;
+    found.enter(facility, ranks.significantWords, left.length / needed.length);
+    found.ignored = aside.map(({ word }) => word);
     return;
   }
 }
