@@ -5,7 +5,7 @@ import { KeyTable } from "../../server/accounts/key-table.ts";
 import { generateKey, hashKey } from "../../server/accounts/keys.ts";
 import { Limits } from "../../server/accounts/limits.ts";
 import { monthOf } from "../../server/shared/months.ts";
-import { ask, serviceOf } from "../support/asking.ts";
+import { ask, requestWith, serviceOf } from "../support/asking.ts";
 import { versionsOf } from "../support/endpoint-oracle.ts";
 import { imageOf, snapshotOf } from "../support/fixtures.ts";
 
@@ -45,4 +45,25 @@ test("the visitors' key passes a share before its account's ceilings, and the ac
   keys.setSlots(new Map([[0, "active"]]));
   refusals.push({ ceiling: "quota", nextMs: nowMs + 3_600_000 });
   assert.deepEqual([told(visitors).retryAfter, told(visitors).status], ["3600", 200]);
+});
+
+test("a request that has waited for a permit takes one request from the share", () => {
+  const [keys, ceilings] = [new KeyTable(), new Limits()];
+  const key = generateKey(Buffer.alloc(32, 7));
+  keys.put({ id: 1, hash: hashKey(key), expires_at: null, revoked_at: null }, 0, false, true);
+  ceilings.configure(0, 100, 10);
+  ceilings.enter(0, monthOf(nowMs), 0);
+  let taken = 0;
+  const service = serviceOf({
+    ...{ keys, ceilings, versions, now: () => nowMs, steadyNow: () => 0 },
+    takeShare: () => {
+      taken++;
+      return undefined;
+    },
+  });
+  const request = requestWith(() => undefined, [["authorization", `Bearer ${key}`]]);
+  const answer = () => service.answer(request, "/api/v1/datasets", "GET", false);
+  assert.equal(answer().status, 200);
+  assert.equal(service.answerAfterWait(0, monthOf(nowMs), answer).status, 200);
+  assert.equal(taken, 1);
 });
