@@ -3,7 +3,7 @@ import { absentHospitals } from "./absent-hospitals.ts";
 import { besideEveryday, findOtherwise } from "./facility-guesses.ts";
 import { findCodes, findNames } from "./facility-names.ts";
 import { findCities, findNear, findPlaces, isInOtherState } from "./facility-places.ts";
-import { facilityScorer } from "./facility-scores.ts";
+import { facilityScorer, type Score } from "./facility-scores.ts";
 import { findByWords, findLiterally } from "./facility-words.ts";
 import { inOrder, type Matches, type Wanted } from "./find.ts";
 import { Found, ranks, scored } from "./found.ts";
@@ -43,7 +43,12 @@ export function findFacilities(
   const found = new Found(isWanted);
   const { words, typed } = asked;
   const terms = termsOf(image, index, words, saysSomething);
-  const scoreOf = facilityScorer(index, terms);
+  let scorer: Score | undefined;
+  // Many searches find nothing that needs a score.
+  const scoreOf: Score = (facility) => {
+    scorer ??= facilityScorer(index, terms);
+    return scorer(facility);
+  };
   const isAll = !words.some(saysSomething);
   findCodes(image, index, words, found);
   findNames(image, words, typed, found);
@@ -85,9 +90,9 @@ function absentProcedures(
   words: readonly string[],
   found: Found,
 ): readonly Absent[] {
-  const [first] = inOrder(index, found.ranked).documents;
-  if (first === undefined) return termsIn(words).named;
+  if (found.isEmpty) return termsIn(words).named;
   if (found.ignored.length === 0 && (found.top <= ranks.significantWords || found.isOnePlace)) return [];
+  const [first] = inOrder(index, found.ranked).documents;
   const texts = [image.facilityName, image.city];
   const own = new Set(texts.flatMap((text) => splitWords(textAt(text, first))).map(meaningOf));
   return termsIn(words.filter((word) => saysSomething(word) && !own.has(meaningOf(word)))).named;

@@ -216,7 +216,7 @@ export function besideEveryday(
   found: Found,
 ): void {
   const spare = terms.filter((term) => term.isNeeded && everyday.has(term.word) && isSpare(term));
-  for (const aside of fewestFirst(spare.slice(0, mostSpare))) {
+  for (const aside of fewestFirst(spare)) {
     const ignored = aside.map(({ word }) => word);
     const rest = words.filter((word) => !ignored.includes(word));
     if (ignored.length === 0 || rest.length === 0) continue;
@@ -247,7 +247,7 @@ function besideUnknown(
   const unknown = needed.filter((term) => documentsWith(index, term) === 0);
   if (!unknown.every(isSpare)) return;
   const spare = needed.filter((term) => !unknown.includes(term) && everyday.has(term.word) && isSpare(term));
-  for (const some of fewestFirst(spare.slice(0, mostSpare))) {
+  for (const some of fewestFirst(spare)) {
     const aside = [...unknown, ...some];
     const left = needed.filter((term) => !aside.includes(term));
     if (aside.length === 0 || left.length < 2) continue;
@@ -261,11 +261,12 @@ function besideUnknown(
   }
 }
 
-/** Most everyday words of a search of which some may be words of a name. */
-const mostSpare = 6;
+/** Most everyday words of which only some are set aside. */
+const mostSpare = 3;
 
-/** All selections of some terms, those of the fewest first. */
-function fewestFirst(terms: readonly Term[]): Term[][] {
+/** All selections of some terms, those of the fewest first; of too many terms, only all of them. */
+function fewestFirst(terms: readonly Term[]): (readonly Term[])[] {
+  if (terms.length > mostSpare) return [[], terms];
   const selections = Array.from({ length: 1 << terms.length }, (_, bits) =>
     terms.filter((_, i) => (bits & (1 << i)) !== 0),
   );

@@ -35,9 +35,11 @@ const nameKinds = phrasesOf("name-kind");
 
 /** Leaves out phrases such as `city of`. */
 function withoutArea(words: readonly string[]): readonly string[] {
+  const phrases = areaPhrases.filter(([first]) => words.includes(first));
+  if (phrases.length === 0) return words;
   return words.filter(
     (_, at) =>
-      !areaPhrases.some((phrase) =>
+      !phrases.some((phrase) =>
         phrase.some((_, i) => phrase.every((word, other) => words[at - i + other] === word)),
       ),
   );
@@ -52,7 +54,9 @@ export function findPlaces(
   found: Found,
 ): void {
   const { words, miles } = asked;
-  const read = placeAlone(image, words) ?? placeAlone(image, withoutArea(words));
+  const others = withoutArea(words);
+  const read =
+    placeAlone(image, words) ?? (others.length < words.length ? placeAlone(image, others) : undefined);
   if (read === undefined) {
     const isAll = words.length > 0 && !words.some(saysSomething);
     if (!isAll || state === null || !words.some((word) => kinds.has(meaningOf(word)))) return;

@@ -1,5 +1,6 @@
 import type { Image } from "../image/image.ts";
 import {
+  documentsWith,
   exact,
   facilitiesWith,
   facilityWithCode,
@@ -27,6 +28,7 @@ export const [notAll, begun, whole] = [0, 1, 2];
  * @param words see `plainWords`
  */
 export function literalMatches(image: Image, index: SearchIndex, words: readonly string[]): Uint8Array {
+  const hows = new Uint8Array(index.byName.length);
   const terms = words.map((word) => literalTerm(image, index, word));
   // Words typed apart may be one word of a name.
   for (let start = 0; start < words.length; start++)
@@ -38,7 +40,11 @@ export function literalMatches(image: Image, index: SearchIndex, words: readonly
       if (joined.length >= joinedPrefixLetters && !isNumber(joined))
         matchPrefix(index, Buffer.from(joined), spanned);
     }
-  const hows = new Uint8Array(index.byName.length);
+  // A sentence has words that no hospital has. They are tried first, because most searches for sentences end here.
+  for (const term of terms.toSorted((a, b) => documentsWith(index, a) - documentsWith(index, b))) {
+    matchPhrases(index, term.word, [], term);
+    if (documentsWith(index, term) === 0) return hows;
+  }
   const found = facilitiesWith(index, terms);
   for (const facility of found) hows[facility] = begun;
   if (found.length > 0)
@@ -46,6 +52,7 @@ export function literalMatches(image: Image, index: SearchIndex, words: readonly
   return hows;
 }
 
+/** A word with its matches, without documents that write it apart. */
 function literalTerm(image: Image, index: SearchIndex, word: string): Term {
   const code = facilityWithCode(image, index, word);
   const term: Term = { word, isNeeded: true, matches: [], phrases: new Map(), code };
@@ -53,7 +60,6 @@ function literalTerm(image: Image, index: SearchIndex, word: string): Term {
   if (mayBegin(word))
     for (const beginning of new Set([word, meaningOf(word)]))
       matchPrefix(index, Buffer.from(beginning), [term]);
-  matchPhrases(index, word, [], term);
   return term;
 }
 

@@ -160,13 +160,16 @@ export const isSpelledCity = (image: Image, words: readonly string[]) =>
 
 /** The ways to read words as a name and a state after it, or before it: `saint louis missouri`, `AZ Glendale`. */
 function withStates(words: readonly string[]): { name: readonly string[]; state: string }[] {
-  const ways = [];
-  for (let end = words.length - 1; end > 0; end--) ways.push([words.slice(0, end), words.slice(end)]);
-  for (let end = 1; end < words.length; end++) ways.push([words.slice(end), words.slice(0, end)]);
-  return ways.flatMap(([name, last]) => {
-    const state = stateOf(last.join(""));
-    return state === undefined ? [] : [{ name, state }];
-  });
+  const ways: { name: readonly string[]; state: string }[] = [];
+  for (let at = words.length - 1; at > 0; at--) {
+    const state = stateOf(words.slice(at).join(""));
+    if (state !== undefined) ways.push({ name: words.slice(0, at), state });
+  }
+  for (let at = 1; at < words.length; at++) {
+    const state = stateOf(words.slice(0, at).join(""));
+    if (state !== undefined) ways.push({ name: words.slice(at), state });
+  }
+  return ways;
 }
 
 /**
