@@ -261,12 +261,12 @@ function besideUnknown(
   }
 }
 
-/** Most everyday words of which only some are set aside. */
+/** Most everyday words of which any selection is set aside. */
 const mostSpare = 3;
 
-/** All selections of some terms, those of the fewest first; of too many terms, only all of them. */
+/** All selections of some terms, those of the fewest first; of too many terms, only each alone, and all of them. */
 function fewestFirst(terms: readonly Term[]): (readonly Term[])[] {
-  if (terms.length > mostSpare) return [[], terms];
+  if (terms.length > mostSpare) return [[], ...terms.map((term) => [term]), terms];
   const selections = Array.from({ length: 1 << terms.length }, (_, bits) =>
     terms.filter((_, i) => (bits & (1 << i)) !== 0),
   );

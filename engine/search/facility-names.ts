@@ -30,14 +30,10 @@ export function findNames(
   found: Found,
 ): void {
   const { exact, whole, unofficial, significant } = namesOf(image);
-  const named = (of: readonly string[]) => [...(whole.get(oneWord(of)) ?? [])];
   for (const facility of exact.get(oneWord(words)) ?? [])
     found.enter(facility, isSpeltSo(image, facility, typed) ? ranks.speltName : ranks.wholeName, 1);
   // Two names are alike if they differ in small words only.
   for (const facility of whole.get(oneWord(words)) ?? []) found.enter(facility, ranks.wholeName, 0.5);
-  const withoutKinds = (of: readonly string[]) => of.filter((word) => !kinds.has(meaningOf(word)));
-  const isTyped = (of: readonly string[], facility: number) =>
-    exact.get(oneWord(of))?.includes(facility) === true;
   const withoutFillers = words.filter((word) => !fillers.has(word));
   const plain = withoutFillers.filter((word) => !questions.has(word));
   // Each leaves words of the one before it out, or is the same.
@@ -45,25 +41,30 @@ export function findNames(
     (query, i, all) => query.length !== all[i - 1]?.length,
   );
   for (const query of queries) {
-    const own = withoutKinds(query);
+    const meant = query.map(meaningOf);
+    const isOwn = (word: string) => !kinds.has(word);
+    const own = query.filter((_, i) => isOwn(meant[i]));
     if (!isPlaceInstead(image, words, own))
-      for (const facility of [...named(query), ...(unofficial.get(oneWord(own)) ?? [])])
+      for (const facility of [
+        ...(whole.get(meant.join("")) ?? none),
+        ...(unofficial.get(oneWord(own)) ?? none),
+      ])
         found.enter(facility, ranks.nameInPlace, 0.5);
     for (let at = 1; at < query.length; at++)
-      for (const [name, place] of [
-        [query.slice(0, at), query.slice(at)],
-        [query.slice(at), query.slice(0, at)],
-      ]) {
+      for (const isNameFirst of [true, false]) {
+        const place = isNameFirst ? query.slice(at) : query.slice(0, at);
         if (place.length > mostPlaceWords) continue;
-        const byWhole = named(name);
-        const facilities = [...byWhole, ...(significant.get(oneWord(withoutKinds(name))) ?? [])];
-        if (facilities.length === 0) continue;
+        const name = isNameFirst ? meant.slice(0, at) : meant.slice(at);
+        const key = name.join("");
+        const byWhole = whole.get(key) ?? none;
+        const byPlain = significant.get(name.filter(isOwn).join("")) ?? none;
+        if (byWhole.length + byPlain.length === 0) continue;
         const there = placesNamed(image, place);
-        for (const facility of there.length === 0 ? [] : facilities) {
+        for (const facility of there.length === 0 ? [] : [...byWhole, ...byPlain]) {
           const where = there.find((each) => isIn(image, facility, each));
           if (where === undefined) continue;
-          if (byWhole.includes(facility))
-            found.enter(facility, ranks.nameInPlace, query === words && isTyped(name, facility) ? 1 : 0.6);
+          const isTyped = query === words && exact.get(key)?.includes(facility) === true;
+          if (byWhole.includes(facility)) found.enter(facility, ranks.nameInPlace, isTyped ? 1 : 0.6);
           // Without words such as hospital, a name in a state may also be a city there.
           else found.enter(facility, where.kind === "state" ? ranks.allWords : ranks.plainNameInPlace, 0.2);
         }
@@ -71,6 +72,7 @@ export function findNames(
   }
 }
 
+const none: readonly number[] = [];
 const inWords = phrasesOf("in");
 
 /**

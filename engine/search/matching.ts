@@ -307,9 +307,11 @@ export function levelsOf({ letters }: SearchIndex, terms: readonly Term[]): Uint
 }
 
 /** Counts for each document how many of the terms it matches, up to the first term that it doesn't match. */
-export function matchedTerms(index: SearchIndex, terms: readonly Term[]): Uint16Array {
-  const { byName, postingStart, postings } = index;
-  const matched = new Uint16Array(byName.length);
+export function matchedTerms(
+  { byName, postingStart, postings }: SearchIndex,
+  terms: readonly Term[],
+  matched = new Uint16Array(byName.length),
+): Uint16Array {
   for (const [i, { matches, phrases, code }] of terms.entries()) {
     const enter = (document: number) => {
       if (matched[document] === i) matched[document] = i + 1;
@@ -324,13 +326,18 @@ export function matchedTerms(index: SearchIndex, terms: readonly Term[]): Uint16
   return matched;
 }
 
+/** Used again by each call of `facilitiesWith`, because a search makes several. */
+let counts = new Uint16Array(0);
+
 /** The facilities that match every needed term. */
 export function facilitiesWith(index: SearchIndex, terms: readonly Term[]): number[] {
   const needed = terms.filter(({ isNeeded }) => isNeeded);
   const facilities: number[] = [];
   if (needed.length === 0 || needed.some((term) => documentsWith(index, term) === 0)) return facilities;
-  const matched = matchedTerms(index, needed);
-  for (let facility = 0; facility < matched.length; facility++)
+  const count = index.byName.length;
+  if (counts.length < count) counts = new Uint16Array(count);
+  const matched = matchedTerms(index, needed, counts.fill(0));
+  for (let facility = 0; facility < count; facility++)
     if (matched[facility] === needed.length) facilities.push(facility);
   return facilities;
 }
