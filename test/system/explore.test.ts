@@ -856,12 +856,13 @@ testOfClicks(
   },
 );
 
-test("the browser's large text size is respected without horizontal overflow", async () => {
+test("the browser's large text size is respected without horizontal overflow", async (t) => {
   const profile = temporaryFolder();
   mkdirSync(path.join(profile, "Default"));
   const preferences = { webkit: { webprefs: { default_font_size: 32 } } };
   writeFileSync(path.join(profile, "Default", "Preferences"), JSON.stringify(preferences));
   const context = await launchWith(profile);
+  t.after(() => context.close());
   const page = await context.newPage();
   for (const target of [
     "/?procedure=5072&state=NY",
@@ -882,7 +883,6 @@ test("the browser's large text size is respected without horizontal overflow", a
   await page.goto(`${server.api}/?procedure=5072`);
   const name = page.locator(".facilities tbody td.name").first();
   assert.ok(((await name.boundingBox())?.width ?? 0) > 300, "a row is two lines, so that a name has room");
-  await context.close();
 });
 
 test("a hospital with an unusually low allowed amount is marked", async () => {

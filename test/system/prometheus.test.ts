@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
-import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { after, test } from "node:test";
 import { parse } from "yaml";
@@ -153,9 +153,10 @@ test("promtool accepts all metrics, including those of several servers and every
     ...{ stateAge: () => 0, snapshotAge: () => 0 },
   });
   // Adds the metrics of parts, with the names and the help in their source files.
-  const sources = ["postgres/control.ts", "notifications/control.ts", "notifications/outbox.ts"];
-  for (const source of sources)
-    for (const [, kind, name, help] of readFileSync(join(monitoring, "../parts", source), "utf8").matchAll(
+  const parts = join(monitoring, "../parts");
+  const sources = readdirSync(parts, { recursive: true, encoding: "utf8" });
+  for (const source of sources.filter((name) => name.endsWith(".ts")))
+    for (const [, kind, name, help] of readFileSync(join(parts, source), "utf8").matchAll(
       /metrics\.(gauge|counter|histogram)\(\s*["`]([^"`]*)["`],\s*["`]([^"`]*)["`]/g,
     ))
       for (const channel of name.includes("$") ? channels : [""]) {
