@@ -54,7 +54,7 @@ test("responses, bytes, refusals and unauthorized requests of all threads are ad
       ["/b", "429", 1, 7],
     ],
   );
-  assert.deepEqual(refused, { burst: 2, quota: 1, clock: 1 });
+  assert.deepEqual(refused, { burst: 2, quota: 1, clock: 1, address: 0 });
   assert.deepEqual(unauthorized, { missing: 1, malformed: 1, unknown: 1, inactive: 2 });
 });
 
