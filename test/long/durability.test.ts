@@ -21,7 +21,7 @@ import {
   until,
 } from "../support/server.ts";
 import { account } from "../support/state.ts";
-import { sizeFrom, trialRandom } from "./trial.ts";
+import { killRounds, sizeFrom, trialRandom } from "./trial.ts";
 
 /** Tests the state after kill -9, on a full disk, and with a locked database. KILL_ROUNDS is the number of rounds. */
 
@@ -153,8 +153,7 @@ test("kill -9 loses no saved count, key, account or event, and adds no counts", 
   await kill(server);
 });
 
-test("20 times kill -9 under load gives back only what was admitted after the last write of counts", async (t) => {
-  const kills = 20;
+test(`${killRounds} times kill -9 under load gives back only what was admitted after the last write of counts`, async (t) => {
   /** Requests between two looks at the stored counts. */
   const askedAtOnce = 20;
   const stateDir = temporaryFolder();
@@ -165,7 +164,7 @@ test("20 times kill -9 under load gives back only what was admitted after the la
   const text = requestText(request, { Authorization: `Bearer ${key}` });
   const random = trialRandom(t);
   let [sum, given] = [0, 0];
-  for (let i = 0; i < kills; i++) {
+  for (let i = 0; i < killRounds; i++) {
     const before = saved();
     const written = () => saved() - before;
     const server = start(stateDir);
@@ -196,7 +195,7 @@ test("20 times kill -9 under load gives back only what was admitted after the la
     sum += answered;
     given += answered - kept;
   }
-  t.diagnostic(`${kills} kills gave back ${given} of ${sum} requests`);
+  t.diagnostic(`${killRounds} kills gave back ${given} of ${sum} requests`);
 });
 
 /** Limits the size of files that a running process may write, as a substitute for a full disk. */

@@ -28,7 +28,7 @@ export const sizes = {
 /** Chromium without its own windows, which take as long to draw as our pages. It doesn't read a profile's settings. */
 const program = { executablePath: "/usr/bin/chromium-headless-shell", args: ["--no-sandbox"] };
 
-/** How often a long trial runs each test that clicks, with a browser whose CPU is slowed; 0 outside of a long trial. */
+/** How often `npm run test:clicks` runs each test that clicks, with a browser whose CPU is slowed; 0 in other runs. */
 const clickRounds = Number(process.env.CLICK_ROUNDS || 0);
 /** As slow as an old phone beside the machines on which tests run. */
 const slowdown = 4;
@@ -37,7 +37,7 @@ const openPages = new Set<Page>();
 
 type Run = (t: runner.TestContext) => Promise<void> | void;
 
-/** Declares a test that looks at pages. A long trial leaves it out. */
+/** Declares a test that looks at pages. `npm run test:clicks` leaves it out. */
 export function test(name: string, run: Run): void {
   if (clickRounds === 0) declare(name, run);
 }

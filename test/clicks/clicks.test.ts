@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import path from "node:path";
 import { test } from "node:test";
+import { sizeFrom } from "../long/trial.ts";
 import { keepingStripped, node } from "../support/server.ts";
-import { sizeFrom } from "./trial.ts";
 
 /**
  * Runs the tests of pages that click several times, in a browser whose CPU is slowed. What is drawn again under a click,
