@@ -56,7 +56,7 @@ export function findFacilities(
   const hows = findLiterally(image, index, typed, scoreOf, found);
   findByWords(image, index, terms, scoreOf, found, hows);
   findNear(image, index, asked, found);
-  if (found.isEmpty) besideEveryday(image, index, words, terms, found);
+  if (found.isEmpty) besideEveryday({ image, index, words, terms, found });
   const isPlain = (word: string) => !doubtful.has(word) || facilitiesInCity(image, [word]).length > 0;
   const plain = found.isEmpty ? words.filter(isPlain) : words;
   if (plain.length > 0 && plain.length < words.length) {
@@ -66,7 +66,7 @@ export function findFacilities(
     return findFacilities(image, rest, isWanted, state);
   }
   if (found.isEmpty) findCities(image, asked, found);
-  if (found.isEmpty && !isAll) findOtherwise(image, index, words, terms, found);
+  if (found.isEmpty && !isAll) findOtherwise({ image, index, words, terms, found });
   const isHospital = (word: string) => forHospitals.has(word);
   if (isAll && !asked.isHere && words.some(isHospital) && (words.every(isHospital) || found.isEmpty))
     for (const facility of index.byName) found.enter(facility, ranks.rest, 0);

@@ -30,14 +30,17 @@ import { allowedTypos } from "./typos.ts";
 
 const forHospitals = phrasesOf("any");
 
+/** A search for facilities: its words, the terms made of them, and what is found so far. */
+interface FacilitySearch {
+  image: Image;
+  index: SearchIndex;
+  words: readonly string[];
+  terms: readonly Term[];
+  found: Found;
+}
+
 /** Other spellings, and searches with words to set aside. Each is tried only if those before it find nothing. */
-export function findOtherwise(
-  image: Image,
-  index: SearchIndex,
-  words: readonly string[],
-  terms: readonly Term[],
-  found: Found,
-): void {
+export function findOtherwise(search: FacilitySearch): void {
   const ways = [
     byShortCcn,
     byInitials,
@@ -49,19 +52,13 @@ export function findOtherwise(
     besideRegion,
   ];
   for (const way of ways) {
-    way(image, index, words, terms, found);
-    if (!found.isEmpty) return;
+    way(search);
+    if (!search.found.isEmpty) return;
   }
 }
 
 /** Reads a ZIP code without hospitals around as a CCN that lost its zero. */
-function byShortCcn(
-  image: Image,
-  _: SearchIndex,
-  words: readonly string[],
-  __: readonly Term[],
-  found: Found,
-): void {
+function byShortCcn({ image, words, found }: FacilitySearch): void {
   const [code, ...others] = words.filter(saysSomething);
   const facility = others.length === 0 && /^\d{5}$/.test(code) ? findFacility(image, `0${code}`) : -1;
   if (facility >= 0) found.enter(facility, ranks.code, 1);
@@ -71,13 +68,7 @@ function byShortCcn(
  * Reads a word that no name in the place has as the initials of a hospital's name there. The other needed words have to
  * match the place.
  */
-function byInitials(
-  image: Image,
-  index: SearchIndex,
-  _: readonly string[],
-  terms: readonly Term[],
-  found: Found,
-): void {
+function byInitials({ image, index, terms, found }: FacilitySearch): void {
   const needed = terms.filter(({ isNeeded }) => isNeeded);
   for (const term of needed) {
     if (needed.length < 2 || !/^[a-z]{3,6}$/.test(term.word)) continue;
@@ -98,13 +89,7 @@ function byInitials(
  * Reads a word as another word that sounds alike, if the other words match and one of them matches the place. The
  * hospital is found only if it is the only one, and hospitals of a city if all words name their place.
  */
-function bySound(
-  image: Image,
-  index: SearchIndex,
-  _: readonly string[],
-  terms: readonly Term[],
-  found: Found,
-): void {
+function bySound({ image, index, terms, found }: FacilitySearch): void {
   const needed = terms.filter(({ isNeeded }) => isNeeded);
   for (const term of needed) {
     if (needed.length < 2 || isOfProcedures(term.word) || doubtful.has(term.word)) continue;
@@ -160,13 +145,7 @@ function asideIn(index: SearchIndex, words: readonly string[]): ReadonlySet<stri
  * Sets words aside if a hospital's name is left; or its place, if the search says hospital. Beside words of procedures the
  * name has to tell one hospital.
  */
-function besideAside(
-  image: Image,
-  index: SearchIndex,
-  words: readonly string[],
-  _: readonly Term[],
-  found: Found,
-): void {
+function besideAside({ image, index, words, found }: FacilitySearch): void {
   const aside = asideIn(index, words);
   if (aside.size === 0) return;
   const isAside = (word: string) => aside.has(meaningOf(word));
@@ -189,13 +168,7 @@ function besideAside(
 }
 
 /** Reads the Spanish names of saints in English. */
-function bySaint(
-  image: Image,
-  index: SearchIndex,
-  words: readonly string[],
-  _: readonly Term[],
-  found: Found,
-): void {
+function bySaint({ image, index, words, found }: FacilitySearch): void {
   const english = saintsInEnglish(words);
   if (english === undefined) return;
   const terms = termsOf(image, index, english, saysSomething);
@@ -208,13 +181,7 @@ const everyday = phrasesOf("everyday");
 const isSpare = ({ word }: Term) => !/[0-9]/.test(word) && !isMedical(word);
 
 /** Sets aside as few everyday words as possible, so that a whole name is left. A medical word or a number is never set aside. */
-export function besideEveryday(
-  image: Image,
-  index: SearchIndex,
-  words: readonly string[],
-  terms: readonly Term[],
-  found: Found,
-): void {
+export function besideEveryday({ image, index, words, terms, found }: FacilitySearch): void {
   const spare = terms.filter((term) => term.isNeeded && everyday.has(term.word) && isSpare(term));
   for (const aside of fewestFirst(spare)) {
     const ignored = aside.map(({ word }) => word);
@@ -236,13 +203,7 @@ export function besideEveryday(
  * Sets aside words that no hospital has, and then as few everyday words as possible, so that one hospital is left by a word of
  * its name and a word of its place.
  */
-function besideUnknown(
-  _: Image,
-  index: SearchIndex,
-  __: readonly string[],
-  terms: readonly Term[],
-  found: Found,
-): void {
+function besideUnknown({ index, terms, found }: FacilitySearch): void {
   const needed = terms.filter(({ isNeeded }) => isNeeded);
   const unknown = needed.filter((term) => documentsWith(index, term) === 0);
   if (!unknown.every(isSpare)) return;
@@ -277,13 +238,7 @@ function fewestFirst(terms: readonly Term[]): (readonly Term[])[] {
  * Allows one more typo in a word that matches nothing, if another word matches the place. The hospital is found only if
  * it is the sole reading of the word there.
  */
-function byMoreTypos(
-  _: Image,
-  index: SearchIndex,
-  __: readonly string[],
-  terms: readonly Term[],
-  found: Found,
-): void {
+function byMoreTypos({ index, terms, found }: FacilitySearch): void {
   const needed = terms.filter(({ isNeeded }) => isNeeded);
   const unknown = needed.filter((term) => documentsWith(index, term) === 0);
   const [term] = unknown;
@@ -298,13 +253,7 @@ function byMoreTypos(
 }
 
 /** Finds the only hospital that the words beside a region name: it may be elsewhere. */
-function besideRegion(
-  image: Image,
-  index: SearchIndex,
-  words: readonly string[],
-  _: readonly Term[],
-  found: Found,
-): void {
+function besideRegion({ image, index, words, found }: FacilitySearch): void {
   for (let length = Math.min(mostPlaceWords, words.length - 1); length > 0; length--)
     for (let start = 0; start + length <= words.length; start++) {
       const region = words.slice(start, start + length);
