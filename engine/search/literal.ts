@@ -9,6 +9,7 @@ import {
   levelBits,
   levelMask,
   matchExactly,
+  matcher,
   matchPhrases,
   matchPrefix,
   mayBegin,
@@ -45,10 +46,10 @@ export function literalMatches(image: Image, index: SearchIndex, words: readonly
     matchPhrases(index, term.word, [], term);
     if (documentsWith(index, term) === 0) return hows;
   }
-  const found = facilitiesWith(index, terms);
+  let found = facilitiesWith(index, terms);
   for (const facility of found) hows[facility] = begun;
-  if (found.length > 0)
-    for (const facility of facilitiesWith(index, terms.map(asWhole))) hows[facility] = whole;
+  for (const term of terms) found = found.filter(matcher(index, asWhole(term)));
+  for (const facility of found) hows[facility] = whole;
   return hows;
 }
 

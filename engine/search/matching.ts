@@ -294,10 +294,9 @@ export function documentsWith(index: SearchIndex, { matches, phrases, code }: Te
 }
 
 /** Returns for each term how well each word of the index matches it: a level, or `none`. */
-export function levelsOf({ letters }: SearchIndex, terms: readonly Term[]): Uint8Array[] {
-  const all = new Uint8Array(terms.length * letters.length);
-  return terms.map(({ matches }, i) => {
-    const levels = all.subarray(i * letters.length, (i + 1) * letters.length);
+export function levelsOf({ fields }: SearchIndex, terms: readonly Term[]): Uint8Array[] {
+  return terms.map(({ matches }) => {
+    const levels = new Uint8Array(fields.length);
     for (const match of matches) {
       const [word, level] = [match >>> levelBits, match & levelMask];
       if (level > levels[word]) levels[word] = level;
@@ -310,8 +309,8 @@ export function levelsOf({ letters }: SearchIndex, terms: readonly Term[]): Uint
 export function matchedTerms(
   { byName, postingStart, postings }: SearchIndex,
   terms: readonly Term[],
-  matched = new Uint16Array(byName.length),
 ): Uint16Array {
+  const matched = new Uint16Array(byName.length);
   for (const [i, { matches, phrases, code }] of terms.entries()) {
     const enter = (document: number) => {
       if (matched[document] === i) matched[document] = i + 1;
@@ -326,20 +325,37 @@ export function matchedTerms(
   return matched;
 }
 
-/** Used again by each call of `facilitiesWith`, because a search makes several. */
-let counts = new Uint16Array(0);
-
-/** The facilities that match every needed term. */
+/** The facilities that match every needed term, ascending. */
 export function facilitiesWith(index: SearchIndex, terms: readonly Term[]): number[] {
-  const needed = terms.filter(({ isNeeded }) => isNeeded);
-  const facilities: number[] = [];
-  if (needed.length === 0 || needed.some((term) => documentsWith(index, term) === 0)) return facilities;
-  const count = index.byName.length;
-  if (counts.length < count) counts = new Uint16Array(count);
-  const matched = matchedTerms(index, needed, counts.fill(0));
-  for (let facility = 0; facility < count; facility++)
-    if (matched[facility] === needed.length) facilities.push(facility);
-  return facilities;
+  const needed = terms
+    .filter(({ isNeeded }) => isNeeded)
+    .map((term) => ({ term, count: documentsWith(index, term) }))
+    .sort((a, b) => a.count - b.count);
+  if (needed.length === 0 || needed[0].count === 0) return [];
+  // The rarest word leaves few facilities to try the others on. Thousands may have a word such as hospital.
+  const [{ term }, ...others] = needed;
+  const facilities = facilitiesOf(index, term);
+  return others.reduce((left, other) => left.filter(matcher(index, other.term)), facilities);
+}
+
+/** The facilities that match a term, ascending. */
+function facilitiesOf(index: SearchIndex, { matches, phrases, code }: Term): number[] {
+  const facilities = new Set(phrases.keys());
+  for (const match of matches)
+    for (const facility of documentsOf(index, match >>> levelBits)) facilities.add(facility);
+  if (code >= 0) facilities.add(code);
+  return [...facilities].sort((a, b) => a - b);
+}
+
+/** Tells whether a document matches a term. */
+export function matcher({ fields, tokenStart, tokens }: SearchIndex, { matches, phrases, code }: Term) {
+  const isMatched = new Uint8Array(fields.length);
+  for (const match of matches) isMatched[match >>> levelBits] = 1;
+  return (document: number) => {
+    for (let at = tokenStart[document]; at < tokenStart[document + 1]; at++)
+      if (isMatched[tokens[at] >>> fieldBits] === 1) return true;
+    return document === code || phrases.has(document);
+  };
 }
 
 /** Returns the fields of a document that a term matches, as a bit mask. */

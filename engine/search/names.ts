@@ -89,13 +89,14 @@ export function unofficialNameIn(
   words: readonly string[],
 ): { facilities: readonly number[]; positions: readonly number[] } | undefined {
   const { unofficial, mostWords } = namesOf(image);
+  const meant = words.map(meaningOf);
   const all = [...words.keys()].filter((i) => !fillers.has(words[i]));
-  const forms = [all, all.filter((i) => !kinds.has(meaningOf(words[i])))];
+  const forms = [all, all.filter((i) => !kinds.has(meant[i]))];
   for (let length = Math.min(mostWords, all.length); length > 0; length--)
     for (const positions of forms)
       for (let start = 0; start + length <= positions.length; start++) {
         const span = positions.slice(start, start + length);
-        const facilities = unofficial.get(oneWord(span.map((i) => words[i])));
+        const facilities = unofficial.get(span.map((i) => meant[i]).join(""));
         if (facilities !== undefined) return { facilities, positions: span };
       }
   return undefined;

@@ -11,10 +11,10 @@ import {
 } from "../image/places.ts";
 import { stateNames } from "../snapshot/schema.ts";
 import { withPrefix } from "../sorted.ts";
-import { cityField, stateField } from "./documents.ts";
+import { stateField } from "./documents.ts";
 import { entriesOf, meaningsOf, phrasesOf } from "./lexicon.ts";
 import { indexWords, oneWord, plainWords, saysNothing, splitWords } from "./text.ts";
-import { documentsOf, findWord, hasToken, indexOf, isInFields, type SearchIndex } from "./text-index.ts";
+import { findWord, hasToken, indexOf, type SearchIndex } from "./text-index.ts";
 
 /**
  * Says what place some words name. Searches for hospitals and for procedures, `near=`, `city=` and the errors all use
@@ -109,22 +109,15 @@ export function facilitiesOfNickname(index: SearchIndex, nickname: string, only?
 }
 
 /** Returns the facilities in a city of a state. @param city as one word @param state its code in capitals */
-function facilitiesIn(index: SearchIndex, city: string, state: string): number[] {
+function facilitiesIn(index: SearchIndex, city: string, state: string): readonly number[] {
   const there = findWord(index, state.toLowerCase());
   if (there < 0) return [];
   return facilitiesOfCity(index, city).filter((facility) => hasToken(index, facility, there, stateField));
 }
 
 /** Returns the facilities in the cities of a name. @param city as one word */
-function facilitiesOfCity(index: SearchIndex, city: string): number[] {
-  const word = findWord(index, city);
-  // Thousands of facilities may have a word such as hospital, and no city.
-  if (!isInFields(index, word, 1 << cityField)) return [];
-  const facilities: number[] = [];
-  for (const facility of documentsOf(index, word))
-    if (hasToken(index, facility, word, cityField)) facilities.push(facility);
-  return facilities;
-}
+const facilitiesOfCity = (index: SearchIndex, city: string): readonly number[] =>
+  index.inCity.get(findWord(index, city)) ?? [];
 
 /**
  * Finds the facilities in a city. The state may follow: `saint louis mo`. A nickname, such as NYC, means its cities.

@@ -1,7 +1,7 @@
 import type { TextColumn } from "../encode.ts";
 import { bytesAt, type Image, textAt } from "../image/image.ts";
 import { withPrefix } from "../sorted.ts";
-import { fieldBits, fieldMask, fillerField, nameField } from "./documents.ts";
+import { cityField, fieldBits, fieldMask, fillerField, nameField } from "./documents.ts";
 
 export type DocumentKind = keyof Image["documents"];
 export const documentKinds: readonly DocumentKind[] = ["facility", "procedure"];
@@ -13,9 +13,13 @@ export interface WordTable {
   /** Word → position in `words`. */
   readonly positionOf: ReadonlyMap<string, number>;
   /** The words of each number of characters. */
-  readonly wordsOfLength: readonly (readonly number[] | undefined)[];
-  /** A bit mask of the letters in each word; see `lettersOf`. */
-  readonly letters: Int32Array;
+  readonly ofLength: readonly (WordsOfLength | undefined)[];
+}
+
+/** Words of one length, and a bit mask of the letters of each; see `lettersOf`. */
+interface WordsOfLength {
+  readonly words: readonly number[];
+  readonly letters: readonly number[];
 }
 
 /**
@@ -34,6 +38,8 @@ export interface SearchIndex extends WordTable {
   readonly nameOrder: Uint32Array;
   /** The size of each document's name: 1 for each distinct weak word, `wordSize` for each other word. */
   readonly nameSizes: Uint16Array;
+  /** A city's name as one word → its facilities, ascending. */
+  readonly inCity: ReadonlyMap<number, readonly number[]>;
   /** For each word, one bit per field in which any document has the word. */
   readonly fields: Uint8Array;
   /** The start of each word's documents in `postings`, followed by the end of the last word's documents. */
@@ -63,17 +69,16 @@ export function indexOf(image: Image, kind: DocumentKind): SearchIndex {
 export function wordTable(words: TextColumn): WordTable {
   const count = words.offsets.length - 1;
   const positionOf = new Map<string, number>();
-  const wordsOfLength: number[][] = [];
-  const letters = new Int32Array(count);
+  const ofLength: { words: number[]; letters: number[] }[] = [];
   for (let i = 0; i < count; i++) {
     positionOf.set(textAt(words, i), i);
     const bytes = bytesAt(words, i);
-    letters[i] = lettersOf(bytes);
     const length = charactersIn(bytes);
-    wordsOfLength[length] ??= [];
-    wordsOfLength[length].push(i);
+    ofLength[length] ??= { words: [], letters: [] };
+    ofLength[length].words.push(i);
+    ofLength[length].letters.push(lettersOf(bytes));
   }
-  return { words, positionOf, wordsOfLength, letters };
+  return { words, positionOf, ofLength };
 }
 
 function derived(
@@ -85,14 +90,16 @@ function derived(
   const nameSizes = new Uint16Array(byName.length);
   const nameOrder = new Uint32Array(byName.length);
   for (const [i, document] of byName.entries()) nameOrder[document] = i;
+  const inCity = new Map<number, number[]>();
   for (let document = 0; document < byName.length; document++)
     for (let at = tokenStart[document]; at < tokenStart[document + 1]; at++) {
-      const field = tokens[at] & fieldMask;
-      fields[tokens[at] >>> fieldBits] |= 1 << field;
+      const [word, field] = [tokens[at] >>> fieldBits, tokens[at] & fieldMask];
+      fields[word] |= 1 << field;
+      if (field === cityField) inCity.set(word, [...(inCity.get(word) ?? []), document]);
       nameSizes[document] += field === nameField ? wordSize : field === fillerField ? 1 : 0;
     }
   return {
-    ...{ kind, tokenStart, tokens, byName, nameOrder, nameSizes, fields },
+    ...{ kind, tokenStart, tokens, byName, nameOrder, nameSizes, inCity, fields },
     ...wordTable(words),
     ...postingsOf(tokenStart, tokens, count),
   };

@@ -34,15 +34,18 @@ export function forEachClose(
   const typedPoints = codePoints(typed);
   // A letter beyond ASCII has up to four bytes, and a typo changes all of them.
   const allowedBytes = typedPoints === typed ? allowed : 4 * allowed;
-  const { wordsOfLength, letters, words } = table;
-  for (let other = length - allowed; other <= length + allowed; other++)
-    for (const word of wordsOfLength[other] ?? []) {
-      const has = letters[word];
+  for (let other = length - allowed; other <= length + allowed; other++) {
+    const same = table.ofLength[other];
+    if (same === undefined) continue;
+    for (let i = 0; i < same.letters.length; i++) {
+      const has = same.letters[i];
       if (hasMoreBits(has & ~typedLetters, allowedBytes)) continue;
       if (hasMoreBits(typedLetters & ~has, allowedBytes)) continue;
-      const typos = typosBetween(typedPoints, codePoints(bytesAt(words, word)), allowed);
+      const word = same.words[i];
+      const typos = typosBetween(typedPoints, codePoints(bytesAt(table.words, word)), allowed);
       if (typos <= allowed) give(word, typos);
     }
+  }
 }
 
 /** Returns the code points of a word in UTF-8. The bytes of an ASCII word are its code points. */
