@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { shownAddress } from "../address.ts";
 import { DataError, shown } from "../errors.ts";
 import { checkedSha256, damaged, fileSha256Key } from "./integrity.ts";
-import { type OpenParquet, openParquet } from "./parquet-file.ts";
+import { footerStart, type OpenParquet, openParquet, tailBytes } from "./parquet-file.ts";
 import {
   columnBytesAllowance,
   type Metadata,
@@ -43,8 +43,6 @@ const keyColumns: ReadonlySet<string> = new Set(["ccn", "procedure_code"] satisf
 
 const magic = "PAR1";
 const encryptedMagic = "PARE";
-/** Bytes of the footer's length and the magic number, at the file's end. */
-const tailBytes = 8;
 /** A footer of 50 million rows has one megabyte, and all HCPCS codes of CMS's addendum a quarter of one. */
 const maxFooterBytes = 2 ** 24;
 
@@ -134,11 +132,6 @@ function checkEnds(file: Uint8Array, subject: string): void {
       `${length - start - tailBytes} bytes`,
       `at most ${Math.min(length, maxFooterBytes) - tailBytes - magic.length}`,
     );
-}
-
-function footerStart(file: Uint8Array): number {
-  const end = file.length - tailBytes;
-  return end - new DataView(file.buffer, file.byteOffset).getUint32(end, true);
 }
 
 function checkedMetadata(pairs: Map<string, string>, subject: string): Metadata {

@@ -14,6 +14,8 @@ export interface ColumnChunk {
   path: string[];
   /** Bytes after decompression. */
   bytes: number;
+  /** What keeps the library from reading the column; undefined if nothing is known to. */
+  obstacle: "compression by LZO" | "encryption" | undefined;
 }
 
 export interface OpenParquet {
@@ -26,7 +28,7 @@ export interface OpenParquet {
    *
    * @param rows the number of rows to read; 0 to get the columns' types alone
    * @param part what is read, for errors
-   * @throws DataError when it can't be decoded
+   * @throws DataError when a column can't be read, or what is read can't be decoded
    */
   read(columns: string[], rowGroups: number[], rows: number, part: string): Promise<Table>;
 }
@@ -34,38 +36,96 @@ export interface OpenParquet {
 /** The library fails in the same way for damage and for types in the footer's description of Arrow's types. */
 const footerCause =
   "a type of Arrow that the decoder can't read, such as integers of 128 bits or run-end encoding, or damage";
+/** A column that is encrypted with the footer's key can't be told from damage. */
+const rowsCause = "damage or encryption";
+const codecsExpected =
+  "no compression, or snappy, gzip, brotli, lz4 or zstd: write the file again with one of them";
+const expectedWithout = {
+  "compression by LZO": codecsExpected,
+  encryption: "a column that isn't encrypted: write the file again without encryption",
+};
 
 /** Opens a file and reads its footer. @throws DataError when the footer can't be decoded */
 export async function openParquet(bytes: Uint8Array, subject: string): Promise<OpenParquet> {
   const open = async () => {
     const file = await parquetLibrary().ParquetFile.fromFile(new BytesBlob(bytes));
-    return { file, metadata: new Map(file.schema().metadata()), groups: groupsOf(file) };
+    const groups = groupsOf(file, encryptedColumns(bytes.subarray(footerStart(bytes))));
+    return { file, metadata: new Map(file.schema().metadata()), groups };
   };
   const { file, ...footer } = await orTrap(open).catch((error: unknown) => {
-    throw refusalOf(error, `${subject}: footer`, footerCause);
+    throw unknownCodec(error, subject) ?? refusalOf(error, `${subject}: footer`, footerCause);
   });
-  const read: OpenParquet["read"] = (columns, rowGroups, rows, part) => {
+  const read: OpenParquet["read"] = async (columns, rowGroups, rows, part) => {
+    for (const i of rowGroups)
+      for (const { path, obstacle } of footer.groups[i].columns)
+        if (obstacle !== undefined && columns.includes(path[0]))
+          throw new DataError(`${subject}: column ${path[0]}`, obstacle, expectedWithout[obstacle]);
     const decode = async () => {
       const table = await file.read({ columns, rowGroups, limit: rows, batchSize: Math.max(1, rows) });
       return arrow.tableFromIPC(table.intoIPCStream());
     };
     return orTrap(decode).catch((error: unknown) => {
-      throw refusalOf(error, `${subject}: ${part}`);
+      throw refusalOf(error, `${subject}: ${part}`, rowsCause);
     });
   };
   return { ...footer, read };
 }
 
-function groupsOf(file: ParquetFile): OpenParquet["groups"] {
+function groupsOf(file: ParquetFile, encrypted: ReadonlySet<string>): OpenParquet["groups"] {
+  const { LZO } = parquetLibrary().Compression;
   return file
     .metadata()
     .rowGroups()
     .map((group) => ({
       rows: group.numRows(),
-      columns: group
-        .columns()
-        .map((column) => ({ path: column.columnPath(), bytes: column.uncompressedSize() })),
+      columns: group.columns().map((column): ColumnChunk => {
+        const path = column.columnPath();
+        const isCompressed = column.compression() === LZO;
+        const obstacle = encrypted.has(path[0])
+          ? "encryption"
+          : isCompressed
+            ? "compression by LZO"
+            : undefined;
+        return { path, bytes: column.uncompressedSize(), obstacle };
+      }),
     }));
+}
+
+/** Bytes of the footer's length and the magic number, at the file's end. */
+export const tailBytes = 8;
+
+/** The footer's position, as the file states it. */
+export function footerStart(file: Uint8Array): number {
+  const end = file.length - tailBytes;
+  return end - new DataView(file.buffer, file.byteOffset).getUint32(end, true);
+}
+
+/**
+ * In Thrift's compact protocol, a column's key of its own begins with these bytes: the second kind of a key, and a list of
+ * one text, which is the column's name.
+ */
+const columnKey = Buffer.of(0x2c, 0x19, 0x18);
+
+/**
+ * Names the columns that are encrypted with keys of their own, which leaves the footer readable. The library doesn't know
+ * encryption, so its marks are found by their bytes.
+ */
+function encryptedColumns(footer: Uint8Array): Set<string> {
+  const bytes = Buffer.from(footer.buffer, footer.byteOffset, footer.length);
+  const names = new Set<string>();
+  for (let at = bytes.indexOf(columnKey); at >= 0; at = bytes.indexOf(columnKey, at + 1)) {
+    const start = at + columnKey.length + 1;
+    names.add(bytes.toString("utf8", start, start + bytes[start - 1]));
+  }
+  return names;
+}
+
+/** Makes a refusal of the library's error about a codec that it doesn't know, in whatever column. */
+function unknownCodec(error: unknown, subject: string): DataError | undefined {
+  const [, codec] = /Unexpected CompressionCodec (-?\d+)/.exec(reasonOf(error)) ?? [];
+  if (codec === undefined) return undefined;
+  const found = `a column with the unknown compression codec ${codec}, or damage`;
+  return new DataError(`${subject}: footer`, found, codecsExpected);
 }
 
 /**

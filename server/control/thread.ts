@@ -65,6 +65,7 @@ async function start({ settings, parts }: Configuration): Promise<void> {
   const context: PartContext = {
     ...{ settings, log, metrics, store, repeat, unlessStopping },
     fault: () => health.fault,
+    withRoom: (work) => guard.withRoom(work),
     atEnd: (close) => closers.push(close),
   };
   const shared = await sharing?.shareState?.(context);

@@ -76,6 +76,9 @@ export function keepReserve(folder: string): void {
   }
 }
 
+/** The folders whose reserve this process has deleted. */
+const spent = new Set<string>();
+
 /** Runs work that needs little room. If the disk is full, deletes the reserve until the process ends, and runs it again. */
 export function withReserve<Result>(folder: string, work: () => Result): Result {
   try {
@@ -84,13 +87,17 @@ export function withReserve<Result>(folder: string, work: () => Result): Result 
     const file = reserveFile(folder);
     if (!isNoRoom(error) || statSync(file, { throwIfNoEntry: false }) === undefined) throw error;
     rmSync(file, { force: true });
-    process.once("exit", () => {
-      try {
-        keepReserve(folder);
-      } catch {
-        // Then the next server makes the reserve when there is room.
-      }
-    });
+    if (spent.size === 0) process.once("exit", keepSpent);
+    spent.add(folder);
     return work();
   }
+}
+
+function keepSpent(): void {
+  for (const folder of spent)
+    try {
+      keepReserve(folder);
+    } catch {
+      // Then the next server makes the reserve when there is room.
+    }
 }

@@ -589,10 +589,93 @@ test("types that the decoder can't read, and encryption, are named in a refusal"
       await refusal(file),
       "footer: found a type of Arrow that the decoder can't read, such as integers of 128 bits or run-end encoding, or damage (the decoder failed), expected a readable Parquet file",
     );
+});
+
+test("encryption is named in a refusal, unless only columns are encrypted that a snapshot doesn't have", async () => {
+  const encrypted = (name: string) => readFileSync(dataPath(`encrypted/${name}.parquet`));
   assert.equal(
-    await refusal(Buffer.from("PARE and more PARE")),
+    await refusal(encrypted("footer")),
     "found an encrypted Parquet file, expected a Parquet snapshot without encryption",
   );
+  assert.match(
+    await refusal(encrypted("ccn")),
+    /^column (ccn|submitted_charge_cents): found encryption, expected a column that isn't encrypted: write the file again without encryption$/,
+  );
+  const { warnings } = await decodeSnapshot(encrypted("other-column"), subject);
+  assert.equal(warnings[1], "columns that are ignored, but that /export.parquet hands out: patient");
+});
+
+/** Makes a file that states another codec for a column than the one that its pages have. */
+function withCodec(name: string, codec: number): Buffer {
+  const column = { ...integers, name: "odd" };
+  const file = Buffer.from(foreign((columns) => [...columns, column]));
+  // In Thrift's compact protocol: a list of one text, which is the column's name, and then a number.
+  const before = Buffer.concat([Buffer.of(0x19, 0x18, name.length), Buffer.from(name), Buffer.of(0x15)]);
+  const at = file.indexOf(before) + before.length;
+  assert.equal(file.indexOf(before, at), -1, "one row group");
+  assert.equal(file[at], 0, "uncompressed");
+  file[at] = codec < 0 ? -2 * codec - 1 : 2 * codec;
+  return file;
+}
+
+test("a codec that can't be read is named in a refusal, with those that can be read", async () => {
+  const expected =
+    "expected no compression, or snappy, gzip, brotli, lz4 or zstd: write the file again with one of them";
+  const lzo = 3;
+  assert.equal(await refusal(withCodec("ccn", lzo)), `column ccn: found compression by LZO, ${expected}`);
+  assert.equal(
+    (await decodeSnapshot(withCodec("odd", lzo), subject)).snapshot.contentSha256,
+    small.contentSha256,
+  );
+  // The library refuses a codec that it doesn't know in any column.
+  for (const name of ["ccn", "odd"])
+    for (const codec of [-1, 8, 63])
+      assert.equal(
+        await refusal(withCodec(name, codec)),
+        `footer: found a column with the unknown compression codec ${codec}, or damage, ${expected}`,
+      );
+});
+
+test("every codec that the refusal names is read", async () => {
+  const { UNCOMPRESSED, SNAPPY, GZIP, BROTLI, LZ4, LZ4_RAW, ZSTD } = parquet.Compression;
+  for (const codec of [UNCOMPRESSED, SNAPPY, GZIP, BROTLI, LZ4, LZ4_RAW, ZSTD])
+    await readBack(
+      foreign(
+        (columns) => columns,
+        (builder) => builder.setCompression(codec),
+      ),
+      subject,
+    );
+});
+
+test("a page that makes the decoder fail refuses the file, and the thread goes on", async (t) => {
+  const plain = globalThis.queueMicrotask;
+  const escaped = t.mock.fn();
+  process.on("uncaughtException", escaped);
+  t.after(() => process.off("uncaughtException", escaped));
+  // Pages of empty columns aren't decoded.
+  const whole = foreign(
+    (columns) => columns.slice(0, 8),
+    (builder) => builder.setCompression(parquet.Compression.ZSTD),
+  );
+  const { contentSha256 } = await readBack(whole, subject);
+  const zstdFrame = Buffer.of(0x28, 0xb5, 0x2f, 0xfd);
+  for (let at = Buffer.from(whole).indexOf(zstdFrame), page = 0; at >= 0; page++) {
+    const damaged = Buffer.from(whole);
+    damaged[at] ^= 1;
+    await assert.rejects(
+      decodeSnapshot(damaged, subject),
+      {
+        name: "DataError",
+        message: `${subject}: rows from 1 on: found damage or encryption (the decoder failed), expected a readable Parquet file`,
+      },
+      `page ${page}`,
+    );
+    assert.equal(globalThis.queueMicrotask, plain);
+    assert.equal((await readBack(whole, subject)).contentSha256, contentSha256);
+    at = damaged.indexOf(zstdFrame, at + 1);
+  }
+  assert.equal(escaped.mock.callCount(), 0);
 });
 
 test("files by pandas, Polars and pyarrow have the values of their CSV file", async () => {

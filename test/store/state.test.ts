@@ -401,6 +401,7 @@ const sqliteErrors = [
 ];
 
 test("work that finds a full disk deletes the reserve and is done again, once", () => {
+  const listeners = process.listenerCount("exit");
   for (const error of sqliteErrors) {
     const folder = temporaryFolder();
     let tries = 0;
@@ -425,6 +426,7 @@ test("work that finds a full disk deletes the reserve and is done again, once", 
     assert.throws(() => withReserve(folder, failOtherwise), other);
     assert.deepEqual(readdirSync(folder), ["server.reserve"], "kept after other errors");
   }
+  assert.equal(process.listenerCount("exit"), listeners + 1, "one listener, however often this happens");
 });
 
 test("SQLite's error on a full disk names the file and says what to do, and keeps its code", (t) => {

@@ -33,18 +33,23 @@ export async function makeKey(url: string, account: string, burst: number, quota
 }
 
 export class SharedServer {
-  readonly stateDir = temporaryFolder();
+  readonly stateDir: string;
   readonly #env: Record<string, string>;
   #process: Running | undefined;
   api = "";
   ops = "";
 
-  private constructor(url: string, env: Record<string, string>) {
+  private constructor(url: string, env: Record<string, string>, stateDir: string) {
+    this.stateDir = stateDir;
     this.#env = { DATABASE_URL: url, ...env };
   }
 
-  static async start(url: string, env: Record<string, string> = {}): Promise<SharedServer> {
-    return new SharedServer(url, env).begin();
+  static async start(
+    url: string,
+    env: Record<string, string> = {},
+    stateDir = temporaryFolder(),
+  ): Promise<SharedServer> {
+    return new SharedServer(url, env, stateDir).begin();
   }
 
   /** Starts the server, also again. */

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { execFileSync, spawnSync } from "node:child_process";
-import { appendFileSync, existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type TestContext, test } from "node:test";
-import { systemCode } from "../../engine/query.ts";
 import { monthName, monthOf } from "../../server/shared/months.ts";
 import { Store } from "../../server/store/store.ts";
+import { fillableDisk } from "../support/full-disk.ts";
 import {
   call,
   createKey,
@@ -26,27 +26,6 @@ const repository = resolve(import.meta.dirname, "../..");
 const datasetsDir = datasetsFolder(currentOnly);
 const advice = "delete other files from the disk, or move STATE_DIR to another disk";
 const month = monthName(monthOf(Date.now()));
-
-function mountDisk(t: TestContext, size = "3m") {
-  const disk = temporaryFolder();
-  execFileSync("mount", ["-t", "tmpfs", "-o", `size=${size}`, "tmpfs", disk]);
-  t.after(() => execFileSync("umount", ["--lazy", disk]));
-  const filling = join(disk, "filling");
-  const stateDir = join(disk, "state");
-  return {
-    disk,
-    stateDir,
-    fill() {
-      for (const bytes of [65_536, 4096, 1])
-        try {
-          for (;;) appendFileSync(filling, Buffer.alloc(bytes, 1));
-        } catch (error) {
-          assert.equal(systemCode(error), "ENOSPC");
-        }
-    },
-    empty: () => rmSync(filling, { force: true }),
-  };
-}
 
 function hcqs(words: string[], env: Record<string, string>) {
   const options = { cwd: repository, env: { ...process.env, ...env }, encoding: "utf8" } as const;
@@ -80,7 +59,7 @@ for (const [what, end, prepare] of [
   ["kill -9 with a log that has to go into the database", "SIGKILL", leaveLog],
 ] as const)
   test(`after ${what}, a server starts on a full disk, serves, and is ready when the disk has room`, async (t) => {
-    const { stateDir, fill, empty } = mountDisk(t);
+    const { stateDir, fill, empty } = fillableDisk(t);
     const key = createKey(stateDir, "acme", { burst: 1000, quota: 100 });
     const request = `GET ${pricesPath}?procedure=5073`;
     const first = serverOn(t, stateDir);
@@ -113,7 +92,7 @@ for (const [what, end, prepare] of [
   });
 
 test("a stop on a full disk saves the last counts in the room of the reserve", async (t) => {
-  const { stateDir, fill, empty } = mountDisk(t);
+  const { stateDir, fill, empty } = fillableDisk(t);
   const key = createKey(stateDir, "acme", { burst: 1000, quota: 100 });
   const server = serverOn(t, stateDir);
   const { api } = await ready(server);
@@ -129,7 +108,7 @@ test("a stop on a full disk saves the last counts in the room of the reserve", a
 });
 
 test("a server that isn't asked anything notices that the disk is full", async (t) => {
-  const { stateDir, fill, empty } = mountDisk(t);
+  const { stateDir, fill, empty } = fillableDisk(t);
   const server = serverOn(t, stateDir);
   const { ops } = await ready(server);
   const statusOf = async () => (await fetch(`${ops}/readyz`)).status;
@@ -141,7 +120,7 @@ test("a server that isn't asked anything notices that the disk is full", async (
 });
 
 test("a start or a command that needs room on a full disk says how much, in one sentence", async (t) => {
-  const { disk, stateDir, fill } = mountDisk(t, "1m");
+  const { disk, stateDir, fill } = fillableDisk(t, "1m");
   const there = join(disk, "there");
   createKey(there, "acme", { burst: 1, quota: 1 });
   mkdirSync(join(disk, "data"));
@@ -180,7 +159,7 @@ test("a start or a command that needs room on a full disk says how much, in one 
 
 for (const isServed of [false, true])
   test(`a key is revoked and an account suspended on a full disk ${isServed ? "while a server runs" : "without a server"}`, async (t) => {
-    const { stateDir, fill, empty } = mountDisk(t);
+    const { stateDir, fill, empty } = fillableDisk(t);
     const keys = ["acme", "other"].map((name) => createKey(stateDir, name, { burst: 1000, quota: 100 }));
     const server = serverOn(t, stateDir);
     const { api } = await ready(server);

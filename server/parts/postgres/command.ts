@@ -24,7 +24,7 @@ export async function runShared(urls: readonly string[], command: SharedCommand)
   /** Says what is done, after a part of the work. */
   let state: string | undefined;
   try {
-    const directory = new SharedDirectory(store, database);
+    const directory = new SharedDirectory(store, database, (work) => work());
     await directory.read();
     const wasNew = directory.version === 0;
     await readUse(store, database, command.readsDays);

@@ -84,7 +84,7 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
     calls.close();
     database.close();
   });
-  const directory = new SharedDirectory(store, database);
+  const directory = new SharedDirectory(store, database, context.withRoom);
   const holder = randomUUID();
   const steadyNow = steadyClock();
   const table = new PermitTable();
@@ -196,10 +196,12 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
           Date.now(),
           performance.now(),
         );
-        save();
-        counts.save();
         const leftMs = Math.max(0, graceMs - alone.awayMs(performance.now()));
         log.warn({ reason: contact.reason, seconds: Math.round(leftMs / 1000) }, databaseIsAway);
+        context.withRoom(() => {
+          save();
+          counts.save();
+        });
       };
       const comeBack = async () => {
         await confirm();
@@ -257,7 +259,8 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
       context.repeat("getting permits", tickMs, () => sharing.tick());
       repeat("looking for the database", lookMs, async () => {
         const nowMs = performance.now();
-        if (alone === undefined && contact.isLost(nowMs)) goAlone();
+        // A copy that is known to lack changes may have keys that were revoked. So it admits nothing.
+        if (alone === undefined && contact.isLost(nowMs) && !directory.isBehind) goAlone();
         if (alone === undefined) return;
         // While the database is away, this server's clock has the month. A month of another clock isn't kept.
         table.month = monthOf(Date.now());

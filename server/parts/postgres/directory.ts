@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { DatabaseError } from "pg";
 import { DataError } from "../../../engine/query.ts";
+import type { PartContext } from "../../part.ts";
 import { StateUnavailable } from "../../shared/state-unavailable.ts";
 import type { Position, Row, Store } from "../../store/store.ts";
 import type { Database } from "./connection.ts";
@@ -32,14 +33,19 @@ interface PageRow {
 export class SharedDirectory {
   readonly #store: Store;
   readonly #database: Database;
+  readonly #withRoom: PartContext["withRoom"];
+  /** Whether the database has changes that couldn't be written to the copy. */
+  isBehind = false;
   /** Resolves when the newest read or change has ended. Reads and changes run in turn. */
   #turn: Promise<unknown> = Promise.resolve();
   /** Called when rows were written to the copy. */
   onRead: () => void = () => {};
 
-  constructor(store: Store, database: Database) {
+  /** @param withRoom writes changes to the copy, also on a full disk: they may end access */
+  constructor(store: Store, database: Database, withRoom: PartContext["withRoom"]) {
     this.#store = store;
     this.#database = database;
+    this.#withRoom = withRoom;
   }
 
   /** The version that the copy has; 0 before the first read. */
@@ -120,11 +126,14 @@ export class SharedDirectory {
     const isRestored = position !== undefined && own_id !== position.id;
     if (!isRestored && Number(newest) === own) return;
     const { rows, end } = await this.#rest(own, isRestored ? await this.#page(own, 0, "") : first);
+    this.isBehind = true;
+    const copy = this.#store.directory;
     if (isRestored) {
-      this.#store.directory.withdraw(rows, new Date());
+      this.#withRoom(() => copy.withdraw(rows, new Date()));
       this.onRead();
-      this.#store.directory.replace(rows, end);
-    } else this.#store.directory.take(rows, end);
+      this.#withRoom(() => copy.replace(rows, end));
+    } else this.#withRoom(() => copy.take(rows, end));
+    this.isBehind = false;
     this.onRead();
   }
 

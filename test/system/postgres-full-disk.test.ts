@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import { rmSync } from "node:fs";
+import { type TestContext, test } from "node:test";
+import { awayMs } from "../../server/parts/postgres/contact.ts";
+import { reserveFile } from "../../server/store/room.ts";
+import { fillableDisk } from "../support/full-disk.ts";
+import { PostgresServer } from "../support/postgres-server.ts";
+import { call, pricesPath, until } from "../support/server.ts";
+import { makeKey, runOn, SharedClient, SharedServer } from "../support/shared-server.ts";
+
+/** Servers that share accounts, while the disk of a server's STATE_DIR is full. */
+
+const revoked = ["a", "b", "c", "d"];
+
+/** Starts a server on a small disk, with accounts that have used it. */
+async function served(t: TestContext) {
+  const database = await PostgresServer.start();
+  const { url } = database;
+  const { stateDir, fill, empty } = fillableDisk(t);
+  const keys = new Map<string, string>();
+  for (const name of [...revoked, "suspended", "kept"])
+    keys.set(name, await makeKey(url, name, 1000, 1_000_000));
+  const server = await SharedServer.start(url, {}, stateDir);
+  t.after(() => server.kill());
+  const keyOf = (name: string) => keys.get(name) ?? assert.fail(name);
+  const statusOf = async (name: string) =>
+    (await call({ api: server.api, key: keyOf(name) }, `GET ${pricesPath}?procedure=5072`)).status;
+  const isServed = (name: string) => until("an answer", async () => (await statusOf(name)) === 200);
+  for (const name of keys.keys()) await isServed(name);
+  return { database, url, server, stateDir, fill, empty, keyOf, statusOf, isServed };
+}
+
+async function endAccess(url: string): Promise<void> {
+  // Ids are given in the order of the accounts.
+  const commands = revoked.map((_, i) => ["keys", "revoke", String(i + 1)]);
+  for (const [command, ...args] of [...commands, ["accounts", "suspend", "suspended"]]) {
+    const { code, stderr } = await runOn(url, command, ...args);
+    assert.equal(code, 0, stderr);
+  }
+}
+
+for (const end of ["SIGTERM", "SIGKILL"] as const)
+  test(`access that ends while the disk is full doesn't come back, not after ${end} without the database either`, async (t) => {
+    const { database, url, server, fill, statusOf, isServed } = await served(t);
+    fill();
+    await endAccess(url);
+    const isEnded = async () => {
+      await isServed("kept");
+      for (const name of [...revoked, "suspended"]) assert.equal(await statusOf(name), 401, name);
+    };
+    await isEnded();
+    await database.stop();
+    await until(
+      "the server to go on alone",
+      async () => (await server.metric("hcqs_database_away_seconds")) > 0,
+    );
+    await isEnded();
+    await (end === "SIGTERM" ? server.stop() : server.kill());
+    await server.begin();
+    await isEnded();
+  });
+
+test("a server that has no room for what it reads from the database admits nothing until it has", async (t) => {
+  const { url, server, stateDir, fill, empty, keyOf, statusOf, isServed } = await served(t);
+  fill();
+  rmSync(reserveFile(stateDir));
+  fill();
+  await endAccess(url);
+  const client = await SharedClient.of(server, keyOf("a"));
+  t.after(() => client.close());
+  const begunMs = performance.now();
+  // By then the server would go on alone.
+  await client.askUntil(() => performance.now() > begunMs + 2 * awayMs);
+  assert.deepEqual([client.counts.admitted, await statusOf("kept")], [0, 503]);
+  empty();
+  await isServed("kept");
+  for (const name of [...revoked, "suspended"]) assert.equal(await statusOf(name), 401, name);
+});
