@@ -279,9 +279,14 @@ function regionsNamed(image: Image, words: readonly string[]): Place[] {
     const facilities = names.length === 0 ? states.flatMap((state) => facilitiesOfState(image, state)) : [];
     return [{ kind: "region", name, states, facilities, center: around }];
   }
-  const isCounty = words.length > 1 && counties.has(words.at(-1) ?? "");
-  return isCounty ? [{ kind: "region", name, states: [], facilities: [] }] : [];
+  return isCounty(words) ? [{ kind: "region", name, states: [], facilities: [] }] : [];
 }
+
+const isCounty = (words: readonly string[]) => words.length > 1 && counties.has(words.at(-1) ?? "");
+
+/** Whether words name a county, perhaps with its state: `Sangamon County, IL`. */
+export const namesCounty = (words: readonly string[]): boolean =>
+  isCounty(words) || withStates(words).some(({ name }) => isCounty(name));
 
 /** Whether words from a position on are a place, and more words may follow. */
 export function isPlaceAt(image: Image, words: readonly string[], at: number): boolean {

@@ -166,7 +166,7 @@ export const facilityFilters = define({
     schema: v.pipe(
       place,
       v.description(
-        "A ZIP code, or a city with its state, such as `Boston, MA`. Only hospitals around it are listed, each with its distance.",
+        "A ZIP code, or a city with its state, such as `Boston, MA`. A ZIP code in a longer text decides. Only hospitals around it are listed, each with its distance.",
       ),
       v.examples(["20001"]),
     ),

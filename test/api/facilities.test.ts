@@ -142,6 +142,17 @@ describe("lists of facilities", () => {
     assert.deepEqual(unknown("Prot Iowa"), ["Port Iowa, IL"]);
     assert.deepEqual(unknown("Port Iowa, AK"), ["Port Iowa, IL"]);
     assert.equal(told("--").places, undefined);
+    for (const text of ["Port Iowa 60601", "60601-1234", "12345 Main St, Port Iowa, IL 60601", "60601 AK"])
+      assert.equal(near(text)[0], "60601", `the ZIP code in “${text}” decides`);
+    assert.deepEqual(unknown("Port Iowa 99999"), ["Port Iowa, IL"]);
+    assert.deepEqual(unknown("Port Iowa 6060"), ["Port Iowa, IL"]);
+    assert.deepEqual(unknown("501"), ["00501"]);
+    for (const county of ["Port County", "port county, IL", "Iowa Parish"])
+      assert.match(
+        told(county).message,
+        /^near is ".*", a county, which isn't known: expected a ZIP code, or a city/,
+      );
+    assert.deepEqual(unknown("Port County"), []);
     for (const city of ["Saint Ives, TX", "Nowhere", "Iowa", "--"])
       assert.match(told(city).message, /expected a ZIP code, or a city with its state, whose coordinates/);
     assert.match(

@@ -213,7 +213,7 @@ const expectedParameters: Record<string, Record<string, object>> = {
   },
   "/healthcare/procedures/{code}": {
     state,
-    near: text("([0-9]{5}|[^0-9]{2,100})"),
+    near: text(".{2,100}"),
     within: { type: "integer", minimum: 1, maximum: 500 },
     bins: { type: "integer", minimum: 1, maximum: 100, default: 30 },
   },
@@ -223,7 +223,7 @@ const expectedParameters: Record<string, Record<string, object>> = {
     state: listOf("[A-Za-z]{2}"),
     city: { type: "string", minLength: 1, maxLength: 100 },
     ccn: listOf("[0-9A-Za-z]{6}"),
-    near: text("([0-9]{5}|[^0-9]{2,100})"),
+    near: text(".{2,100}"),
     within: { type: "integer", minimum: 1, maximum: 500 },
     min_charge: dollars,
     max_charge: dollars,
@@ -258,8 +258,15 @@ const patterned: Record<string, { taken: string[]; refused: string[] }> = {
     refused: ["", "3", "0000003", "000003,", "00000é", list(ccns, 51)],
   },
   near: {
-    taken: ["60601", "Boston, MA", "boston massachusetts", " St Louis , mo "],
-    refused: ["", "6060", "606010", "60601-1234", "x0601", "00000", "x", "Boston", "Nowhere, MA", "MA"],
+    taken: [
+      "60601",
+      "60601-1234",
+      "Chicago, IL 60601",
+      "Boston, MA",
+      "boston massachusetts",
+      " St Louis , mo ",
+    ],
+    refused: ["", "6060", "606010", "x0601", "00000", "x", "Boston", "Nowhere, MA", "MA", "Cook County"],
   },
   min_charge: {
     taken: ["0", "0.5", "12.34", "21474836.47"],

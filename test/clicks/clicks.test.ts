@@ -12,7 +12,7 @@ import { keepingStripped, node } from "../support/server.ts";
 
 const clickRounds = sizeFrom("CLICK_ROUNDS", 5);
 
-for (const name of ["account", "console", "explore", "walks"])
+for (const name of ["account", "console", "explore", "visitors", "walks"])
   test(`tests that click pass ${clickRounds} times in a slow browser: ${name}`, () => {
     const file = path.resolve(import.meta.dirname, `../system/${name}.test.ts`);
     const { NODE_TEST_CONTEXT, ...environment } = process.env;

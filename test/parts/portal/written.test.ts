@@ -347,7 +347,7 @@ test("a city that several states have is a question, also in an address, and an 
   for (const [text, doubt] of [
     ["xyzzy", /^No place “xyzzy” is known here\.$/],
     ["00000", /^The ZIP code 00000 isn't known here\.$/],
-    ["6061", /^A ZIP code has five digits\.$/],
+    ["6061234", /^A ZIP code has five digits\.$/],
   ] as const) {
     const found = placesFor(text, null, null, askPlaced);
     assert.match(found.doubt, doubt);
@@ -368,6 +368,49 @@ test("a mistyped city leads to the likely ones, and names none as meant", () => 
   );
   assert.ok(sentence.includes('disabled value="Winnemuca: not known"'), sentence);
   assert.doesNotMatch(writtenAt("q=Winnemuca", placedVersions).sentence, /is a place/);
+});
+
+test("a likely city is a link, a ZIP code in a text decides, and a county is named, in a field and in any address", () => {
+  const linkTo = (near: string) => `href="/?procedure=5115&#38;near=${encodeURIComponent(near)}">${near}</a>`;
+  const found = (text: string) => placesFor(text, null, null, askPlaced);
+  const titles = (text: string) => found(text).options.map(({ title }) => title);
+  for (const city of ["Sprinfield, IL", "sprinfield il"]) {
+    const { sentence } = writtenAt(`procedure=5115&near=${city}`, placedVersions);
+    assert.ok(sentence.includes(linkTo("Springfield, IL").replace("%20", "+")), sentence);
+    const words = writtenAt(`q=knee replacement ${city}`, placedVersions).sentence;
+    assert.match(
+      words,
+      /Look for prices in Springfield, IL:.*href="\/\?procedure=5115&#38;near=Springfield%2C\+IL"/,
+    );
+    const alone = writtenAt(`q=${city}`, placedVersions).sentence;
+    assert.ok(alone.includes('href="/?near=Springfield%2C+IL">Springfield, IL</a>'), alone);
+    assert.deepEqual([found(city).doubt, ...titles(city)], ["", ...within("Springfield, IL")]);
+  }
+  for (const text of ["springfield il 62704", "62704-1234"]) {
+    for (const query of [`procedure=5115&near=${text}`, `q=knee replacement ${text}`])
+      assert.doesNotMatch(writtenAt(query, placedVersions).sentence, /isn.{1,5}t known|Set aside/, query);
+    assert.deepEqual(titles(text), within("62704"));
+  }
+  for (const county of ["Sangamon County", "Sangamon County, IL", "Orleans Parish"]) {
+    for (const query of [`procedure=5115&near=${county}`, `q=${county}`])
+      assert.match(
+        writtenAt(query, placedVersions).sentence,
+        new RegExp(`“${county}” is a county, and counties aren.{1,5}t known here: write a city`, "i"),
+        query,
+      );
+    assert.match(
+      writtenAt(`q=knee replacement ${county}`, placedVersions).sentence,
+      /Set aside: \w+, (county|parish)\. Counties aren.{1,5}t known here\. Look for prices( in Illinois)?:/,
+      county,
+    );
+    assert.deepEqual(
+      [found(county).doubt.slice(0, county.length + 14), titles(county)],
+      [`“${county}” is a county`, []],
+    );
+  }
+  const lost = writtenAt("procedure=5115&near=2139", placedVersions).sentence;
+  assert.ok(lost.includes(linkTo("02139")), lost);
+  assert.deepEqual(titles("2139"), within("02139"));
 });
 
 test("a place that isn't known is said in its field, and poses as a filter nowhere", () => {

@@ -18,7 +18,7 @@ import {
   radiusesInMiles,
   shortText,
 } from "./choice.ts";
-import { isAlike, namesakesIn, stateOf, states } from "./states.ts";
+import { countyText, isAlike, namesakesIn, namesCounty, stateOf, states } from "./states.ts";
 import { isPriced } from "./words.ts";
 
 /** Finds places, and hospitals around them. */
@@ -28,18 +28,22 @@ export const maxPageRows = 100;
 
 /**
  * Reads the place of a search. Words that were set aside are a place if there is one, unless something absent has them: a
- * ZIP code, a city, or a city's name that several states have.
+ * ZIP code, a city, a city's name that several states have, or a mistyped city beside its state.
  */
 export function understood(found: SearchAnswer | Failure, year: string | null, ask: Ask) {
-  if (found instanceof Failure) return found;
+  if (found instanceof Failure || found.absent !== undefined) return found;
   const { place, ignored } = found.query;
-  const aside = place === null && found.absent === undefined ? ignored : [];
-  const texts = [...aside.filter((word) => /^\d{5}$/.test(word)), aside.join(" ")].filter(Boolean);
-  for (const text of texts) {
+  const state = place !== null && "state" in place ? place.state : null;
+  if (ignored.length === 0 || (place !== null && state === null)) return found;
+  const words = ignored.join(" ");
+  const zips = state === null ? ignored.filter((word) => /^\d{5}$/.test(word)) : [];
+  for (const text of [...zips, state === null ? words : `${words}, ${state}`]) {
     const [first, ...others] = placesNamed(text, year, ask);
-    if (first === undefined) continue;
-    const near = others.length > 0 ? first.replace(/, [A-Z]{2}$/, "") : first;
-    const left = ignored.filter((word) => !text.split(" ").includes(word));
+    const likely = state === null ? [] : likelyPlaces(text, year, ask);
+    if (first === undefined && likely.length === 0) continue;
+    const one = first ?? (likely.length === 1 ? likely[0] : text);
+    const near = others.length > 0 ? one.replace(/, [A-Z]{2}$/, "") : one;
+    const left = ignored.filter((word) => !text.split(/[ ,]+/).includes(word));
     return { ...found, query: { ...found.query, place: { near }, ignored: left } };
   }
   return found;
@@ -67,12 +71,23 @@ export function milesText(miles: number | undefined, isSameZip: boolean): string
   return miles >= 1 ? miles.toFixed(1) : isSameZip ? "same ZIP" : "under 1";
 }
 
+const around = (text: string, year: string | null, ask: Ask) =>
+  ask<[FacilitiesAnswer]>(
+    pathOf("/healthcare/facilities", { near: text, within: farthest, limit: 1 }, year),
+  )[0];
+
 /** Returns a ZIP code or a city as the API understands it; of a city in several states, all of them; empty if unknown. */
 export function placesNamed(text: string, year: string | null, ask: Ask): string[] {
-  const path = pathOf("/healthcare/facilities", { near: text, within: farthest, limit: 1 }, year);
-  const [found] = ask<[FacilitiesAnswer]>(path);
+  const found = around(text, year, ask);
   if (!(found instanceof Failure)) return [found.query.near ?? text];
   return found.status === 404 ? [text] : namesakesIn(text, found);
+}
+
+/** Returns the places that a text may mean that names none, such as `Springfield, IL` for `Sprinfield`. */
+export function likelyPlaces(text: string, year: string | null, ask: Ask): string[] {
+  const found = around(text, year, ask);
+  const isUnknown = found instanceof Failure && namesakesIn(text, found).length === 0;
+  return isUnknown ? found.places.map(({ near }) => near) : [];
 }
 
 /** Names of states that are also the names of cities. */
@@ -86,13 +101,11 @@ export function placesFor(
   ask: Ask,
 ): Doubtful {
   const [, zip] = /(?<!\d)(\d{5})(?!\d)/.exec(text) ?? [];
-  if (zip && placesNamed(zip, year, ask).length > 0)
-    return { doubt: "", options: offeredMiles.map((miles) => around(zip, miles)) };
-  if (/^\d/.test(text))
-    return {
-      doubt: zip ? `The ZIP code ${zip} isn't known here.` : "A ZIP code has five digits.",
-      options: [],
-    };
+  if (zip && placesNamed(zip, year, ask).length > 0) return { doubt: "", options: circlesAround(zip) };
+  if (/^\d/.test(text)) {
+    const doubt = zip ? `The ZIP code ${zip} isn't known here.` : "A ZIP code has five digits.";
+    return { doubt, options: likelyPlaces(text, year, ask).flatMap((zip) => circlesAround(zip)) };
+  }
   const words = text.toLowerCase().replace(/^state of | state$/, "");
   const meant = stateOf(words) ?? stateOf(words.replaceAll(".", ""));
   const optionOf = ([id, { name }]: (typeof all)[number]): Option => ({
@@ -114,19 +127,25 @@ export function placesFor(
   const options = [...wholly, ...cities.options, ...inside.map(optionOf)];
   if (options.length > 0) return { doubt: begun.length > 0 ? "" : cities.doubt, options };
   const alike = all.filter(([, { name }]) => isAlike(name, words));
-  const unknown = isShort(text) ? shortText(text) : `No place “${printable(text)}” is known here.`;
+  const unknown = isShort(text)
+    ? shortText(text)
+    : namesCounty(text)
+      ? countyText(printable(text))
+      : `No place “${printable(text)}” is known here.`;
   return { doubt: alike.length > 0 ? "" : unknown, options: alike.map(optionOf) };
 }
 
 const offeredMiles = [...new Set([defaultMiles, ...radiusesInMiles])];
 
 /** @param near a ZIP code or a city @param city the city that the ZIP code stands for */
-const around = (near: string, miles: number, city: string | null = null): Option => ({
+const circle = (near: string, miles: number, city: string | null = null): Option => ({
   id: `${city ?? near} ${miles}`,
   title: `Within ${miles} miles of ${city ?? near}`,
   detail: city === null ? undefined : `ZIP code ${near}`,
   more: { near, within: String(miles), city },
 });
+
+const circlesAround = (near: string) => offeredMiles.map((miles) => circle(near, miles));
 
 /**
  * Suggests circles around the cities that have a name, or else a similar name. The center of a city with hospitals is
@@ -147,6 +166,13 @@ function citiesFor(text: string, year: string | null, ask: Ask): Doubtful {
     const cities = found.flatMap((one) => (one.type === "facility" ? [one.city] : []));
     return cities.find((city) => isAlike(city, typed));
   };
+  const likely = isClear || named.length > 0 ? [] : likelyPlaces(text, year, ask);
+  if (likely.length === 1) return { doubt: "", options: circlesAround(likely[0]) };
+  if (likely.length > 1)
+    return {
+      doubt: `No place “${printable(text)}” is known here.`,
+      options: likely.map((name) => circle(name, defaultMiles)),
+    };
   const city = isClear || named.length > 0 ? text : alike();
   const rows = city === undefined ? [] : rowsIn(city);
   const stateIn = (city: string) => city.slice(-2);
@@ -163,7 +189,7 @@ function citiesFor(text: string, year: string | null, ask: Ask): Doubtful {
     const name = zip === null ? named.find((one) => stateIn(one) === state) : `${there[0].city}, ${state}`;
     return name === undefined
       ? []
-      : radiuses.map((miles) => (zip === null ? around(name, miles) : around(zip, miles, name)));
+      : radiuses.map((miles) => (zip === null ? circle(name, miles) : circle(zip, miles, name)));
   });
   const isOpen = first.length + withHospitals.length === 0 && named.length > 1;
   return { doubt: isOpen ? `Several states have a place “${named[0].slice(0, -4)}”.` : "", options };

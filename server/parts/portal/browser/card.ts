@@ -3,13 +3,13 @@ import { useId, useRef, useState } from "preact/hooks";
 import * as d3 from "../../../shared/browser/d3.ts";
 import { change, money, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
-import type { Dataset, Entry, TrendYear } from "./answers.ts";
+import type { Dataset, Entry, ProcedureAnswer, TrendsAnswer, TrendYear } from "./answers.ts";
 import { asFailure } from "./api.ts";
 import { copied } from "./curl.ts";
 import type { Pinned } from "./explore-data.ts";
 import { Menu, Opener } from "./form.ts";
 import { csvOf, drawnIn, type PictureFormat, pictureOf, save } from "./save-picture.ts";
-import { isSynthetic, warningOf } from "./words.ts";
+import { isSynthetic, paysTitle, shareOf, warningOf } from "./words.ts";
 
 /** Frames a picture. Offers below it the picture and its numbers as files, a link, and the numbers as a table. */
 
@@ -21,8 +21,8 @@ interface CardProps {
   /** Undefined until the numbers are loaded. */
   figures?: Figures | undefined;
   isTable?: boolean;
-  /** A button that saves all rows, if the picture shows only a part of them. */
-  all?: { title: string; save: () => Promise<void> } | undefined;
+  /** Gets all rows for the CSV, if the picture shows only a part of them. */
+  all?: (() => Promise<Figures>) | undefined;
   /** Text after the title in a saved file, such as the procedure and the year. */
   subject?: string;
   /** Text above the picture in a saved file. */
@@ -43,8 +43,10 @@ interface CardProps {
 
 /** What stands beside numbers outside the page. */
 interface Source {
-  /** Compared hospitals by letter, publisher and title, versions, warnings and site. */
+  /** Compared hospitals by letter, and the origin. */
   text: string;
+  /** Publisher and title, versions, warnings and site. */
+  origin: string;
   /** Whether the numbers are invented, which a picture says in a band. */
   isSample: boolean;
 }
@@ -71,8 +73,10 @@ export function sourceOf(
   const warnings = [...new Set(real.flatMap(({ caveat }) => warningOf(caveat)?.text ?? []))].join(" ");
   const names = pinned.map(({ letter, ccn, entry }) => `${letter}: ${entry?.facility ?? ccn}. `).join("");
   const numbers = `${versions.length > 1 ? "versions" : "version"} ${versions.join(", ")}`;
+  const origin = `${titles.join("; ") || location.host} (${numbers}). ${warnings && `${warnings} `}${location.host}`;
   return {
-    text: `${names}Source: ${titles.join("; ") || location.host} (${numbers}). ${warnings && `${warnings} `}${location.host}`,
+    text: `${names}Source: ${origin}`,
+    origin,
     isSample: real.length < shown.length,
   };
 }
@@ -103,11 +107,15 @@ export function Card(props: CardProps) {
   const button = (text: string, work: () => Promise<void>, doing = "saving…") =>
     html`<button type="button" class="plain" aria-describedby=${id} onClick=${() => act(text, work)}>${busy === text ? doing : text}</button>`;
   const titled = [title, subject].filter(Boolean).join(": ");
+  /** The file has only rows of data, so the source is a column, by which rows of several files can be told apart. */
   const saveCsv = async () => {
-    const { columns, rows } = figures ?? { columns: [], rows: [] };
-    const about = source && [`${source.text}.`, `${titled}.`, part].filter(Boolean).join(" ");
-    const last = about === undefined ? [] : [[about, ...columns.slice(1).map(() => null)]];
-    save(`${name}.csv`, csvOf([columns.map(({ title }) => title), ...rows, ...last]));
+    const { columns, rows } = (await all?.()) ?? figures ?? { columns: [], rows: [] };
+    const [head, about] = source === undefined ? [[], []] : [["source"], [source.origin]];
+    const lines = [
+      [...columns.map((column) => column.name), ...head],
+      ...rows.map((row) => [...row, ...about]),
+    ];
+    save(`${name}.csv`, csvOf(lines));
   };
   const saveAs = (format: PictureFormat) => async () => {
     if (section.current === null || source === undefined) return;
@@ -141,7 +149,7 @@ export function Card(props: CardProps) {
       ${
         figures &&
         html`<${Menu} name="Download" card=${id}>
-          ${source && !isFigures && html`${button("PNG", saveAs("png"))} ${button("SVG", saveAs("svg"))}`} ${button("CSV", saveCsv)} ${all && button(all.title, all.save)}
+          ${source && !isFigures && html`${button("PNG", saveAs("png"))} ${button("SVG", saveAs("svg"))}`} ${button("CSV", saveCsv)}
         <//>`
       }
       ${
@@ -160,7 +168,10 @@ export function Card(props: CardProps) {
 export type FigureCell = string | number | null;
 
 export interface FigureHead {
-  title: string;
+  /** The column's name in a saved file, as in `/export.csv` or in the API. */
+  name: string;
+  /** The title in the page's table; null if only the saved file has the column. */
+  title: string | null;
   /** Formats the column's numbers, which are then right-aligned. */
   write?: (value: number) => string;
   /** Whether the page's table has it after the other columns, so that those are in view on a phone. */
@@ -173,7 +184,8 @@ export interface Figures {
 }
 
 export type FigureColumn<Item> = [
-  title: string,
+  name: string,
+  title: string | null,
   cellOf: (item: Item) => FigureCell,
   write?: ((value: number) => string) | undefined,
   isLast?: boolean,
@@ -182,48 +194,95 @@ export type FigureColumn<Item> = [
 export const pinnedName = ({ letter, ccn, entry }: Pinned) =>
   entry ? `${letter}: ${entry.facility} (${ccn})` : `${letter}: ${ccn}`;
 
-/** @param columns each with a title, a function that reads an item's value, and optionally a format */
+/** @param columns each with its name in a file, its title on the page, a function that reads an item's value, and optionally a format */
 export const figuresOf = <Item>(items: readonly Item[], ...columns: FigureColumn<Item>[]): Figures => ({
-  columns: columns.map(([title, , write, isLast]) => ({ title, ...(write && { write }), isLast })),
-  rows: items.map((item) => columns.map(([, cellOf]) => cellOf(item))),
+  columns: columns.map(([name, title, , write, isLast]) => ({
+    name,
+    title,
+    ...(write && { write }),
+    isLast,
+  })),
+  rows: items.map((item) => columns.map(([, , cellOf]) => cellOf(item))),
 });
 
-/** @param more further columns */
-export const priceFigures = (entries: readonly Entry[], ...more: FigureColumn<Entry>[]): Figures =>
+/** The columns of a saved file that say of what data version its rows are. */
+export const versionColumns = ({
+  data_year,
+  data_version,
+}: Record<"data_year" | "data_version", number | string>): FigureColumn<unknown>[] => [
+  ["data_year", null, () => data_year],
+  ["data_version", null, () => data_version],
+];
+
+/** The columns of a saved file that say of what procedure group its rows are. */
+export const groupColumns = ({ code, name }: { code: string; name: string }): FigureColumn<unknown>[] => [
+  ["code", null, () => code],
+  ["procedure", null, () => name],
+];
+
+/** Makes the figures of hospitals with the names and the order of `/export.csv`, and what a patient pays. */
+export const priceFigures = (
+  entries: readonly Entry[],
+  { procedure, source }: Pick<ProcedureAnswer, "procedure" | "source">,
+): Figures =>
   figuresOf(
     entries,
-    ["ccn", ({ ccn }) => ccn, undefined, true],
-    ["hospital", ({ facility }) => facility],
-    ["city", ({ city }) => city, undefined, true],
-    ["state", ({ state }) => state, undefined, true],
-    ["zip", ({ zip }) => zip ?? null, undefined, true],
+    ...versionColumns(source),
+    ["ccn", "ccn", ({ ccn }) => ccn, undefined, true],
+    ["facility", "hospital", ({ facility }) => facility],
+    ["city", "city", ({ city }) => city, undefined, true],
+    ["state", "state", ({ state }) => state, undefined, true],
+    ...groupColumns(procedure),
+    ["submitted_charge", "charge", ({ submitted_charge }) => submitted_charge ?? null, money],
+    ["medicare_allowed", "allowed", ({ medicare_allowed }) => medicare_allowed ?? null, money],
+    [paysName, paysTitle.toLowerCase(), (entry) => paysOf(entry, source.data_year), money],
     ...(entries.some(({ distance }) => distance !== undefined)
-      ? ([["miles", ({ distance }) => distance ?? null]] as FigureColumn<Entry>[])
+      ? ([["distance", "miles", ({ distance }) => distance ?? null]] as FigureColumn<Entry>[])
       : []),
-    ["charge", ({ submitted_charge }) => submitted_charge ?? null, money],
-    ["allowed", ({ medicare_allowed }) => medicare_allowed ?? null, money],
-    ["services", ({ services }) => services ?? null, whole],
-    ...more,
+    ["zip", "zip", ({ zip }) => zip ?? null, undefined, true],
+    ["services", "services", ({ services }) => services ?? null, whole],
   );
 
-export const trendFigures = (years: TrendYear[], pinned: readonly Pinned[]): Figures =>
+/** The name in files of what a patient pays. */
+export const paysName = "you_pay";
+export const paysOf = ({ medicare_allowed }: Pick<Entry, "medicare_allowed">, year: number) =>
+  typeof medicare_allowed === "number" ? shareOf(medicare_allowed, year) : null;
+
+export const trendFigures = ({ data, procedure }: TrendsAnswer, pinned: readonly Pinned[]): Figures =>
   figuresOf<TrendYear>(
-    years,
-    ["year", ({ data_year }) => String(data_year)],
-    ["hospitals", ({ facilities }) => facilities, whole],
-    ["lower quartile", ({ p25_charge }) => p25_charge, money],
-    ["median charge", ({ median_charge }) => median_charge, money],
-    ["upper quartile", ({ p75_charge }) => p75_charge, money],
-    ["median allowed", ({ median_allowed }) => median_allowed, money],
-    ["change of charge in %, same hospitals", ({ matched }) => matched?.median_charge ?? null, change],
+    data,
+    ["data_year", "year", ({ data_year }) => String(data_year)],
+    ["data_version", null, ({ data_version }) => data_version],
+    ["code", null, () => procedure.code],
+    ["procedure", null, ({ name }) => name],
+    ["facilities", "hospitals", ({ facilities }) => facilities, whole],
+    ["p25_charge", "lower quartile", ({ p25_charge }) => p25_charge, money],
+    ["median_charge", "median charge", ({ median_charge }) => median_charge, money],
+    ["p75_charge", "upper quartile", ({ p75_charge }) => p75_charge, money],
+    ["median_allowed", "median allowed", ({ median_allowed }) => median_allowed, money],
+    [
+      "matched_median_charge",
+      "change of charge in %, same hospitals",
+      ({ matched }) => matched?.median_charge ?? null,
+      change,
+    ],
     ...pinned.flatMap((one): FigureColumn<TrendYear>[] => {
       const inYear = ({ data_year }: TrendYear) => one.trend?.data.find((row) => row.data_year === data_year);
       return [
-        [`${pinnedName(one)}, charge`, (year) => inYear(year)?.submitted_charge ?? null, money],
-        [`${pinnedName(one)}, allowed`, (year) => inYear(year)?.medicare_allowed ?? null, money],
+        [
+          `submitted_charge_${one.ccn}`,
+          `${pinnedName(one)}, charge`,
+          (year) => inYear(year)?.submitted_charge ?? null,
+          money,
+        ],
+        [
+          `medicare_allowed_${one.ccn}`,
+          `${pinnedName(one)}, allowed`,
+          (year) => inYear(year)?.medicare_allowed ?? null,
+          money,
+        ],
       ];
     }),
-    ["procedure", ({ name }) => name],
   );
 
 const written = (cell: FigureCell, { write }: FigureHead) =>
@@ -232,7 +291,8 @@ const written = (cell: FigureCell, { write }: FigureHead) =>
 export function FiguresTable({ figures, caption }: { figures: Figures; caption: string }) {
   const { columns, rows } = figures;
   const kind = ({ write }: FigureHead) => (write ? "number" : undefined);
-  const order = d3.sort(columns.keys(), (i) => Number(columns[i].isLast ?? false));
+  const shown = [...columns.keys()].filter((i) => columns[i].title !== null);
+  const order = d3.sort(shown, (i) => Number(columns[i].isLast ?? false));
   return html`<div class="figures" tabindex="0" role="region" aria-label=${`Table: ${caption}`}>
     <table>
       <caption class="unseen">${caption}</caption>

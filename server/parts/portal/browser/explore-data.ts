@@ -56,7 +56,7 @@ export interface View {
   /** What words that mean no procedure mean instead. */
   other: OtherMeaning | null;
   code: string;
-  paths: Record<"scope" | "nation" | "list" | "trends" | "export", string>;
+  paths: Record<"scope" | "nation" | "list" | "all" | "trends", string>;
   /** A failure if no hospital in the chosen place has a price. */
   scope: ProcedureAnswer | Failure;
   nation: ProcedureAnswer | Failure;
@@ -89,13 +89,15 @@ function pathsOf(code: string, choice: Choice): View["paths"] {
   };
   // Around a ZIP code, all rows come at once, priced or not, and are sorted here.
   const around = { status: "all", sort: "distance", limit: maxPageRows };
-  const list = pathOf("/healthcare/facilities", { ...place, ...(near === null ? sorted : around) }, year);
+  const rows = near === null ? sorted : around;
+  const list = pathOf("/healthcare/facilities", { ...place, ...rows }, year);
   return {
     scope: pathOf(segment, here, year),
     nation: pathOf(segment, {}, year),
     list,
+    // The same list in as few pages as possible.
+    all: pathOf("/healthcare/facilities", { ...place, ...rows, limit: maxPageRows }, year),
     trends: pathOf("/healthcare/trends", { procedure: code, state, versions }),
-    export: pathOf("/export.csv", { procedure: code, state }, year),
   };
 }
 

@@ -3,7 +3,7 @@ import { type Dataset, unlessFailed } from "./answers.ts";
 import { type Choice, mostCompared, nowhere } from "./choice.ts";
 import { knownOf, type View } from "./explore-data.ts";
 import { alsoMeant, type Nothing, nothingText, otherText, searchText, type Way, wayOn } from "./nothing.ts";
-import type { UnknownPlace } from "./states.ts";
+import { countyText, namesCounty, type UnknownPlace } from "./states.ts";
 import {
   comparison,
   isPriced,
@@ -129,6 +129,10 @@ function yearBefore({ choice, trends, scope }: View): string {
 
 function nothingOf(view: View): Nothing {
   const { choice, search, other, code, unpriced, unknown, nation, nearest, datasets } = view;
+  if (other !== null && "unknown" in other) {
+    const last = wayOn(choice, true);
+    return unknownText(other.unknown, false, last, { q: null, procedure: null });
+  }
   if (other !== null) return otherText(choice.words ?? "", other);
   if (search !== null && choice.words !== null) return searchText(choice.words, search);
   const known = unlessFailed(nation);
@@ -140,10 +144,19 @@ function nothingOf(view: View): Nothing {
   });
 }
 
-/** Says that a place isn't known, or asks which of several is meant. @param isState whether the address names a state */
-function unknownText({ text, namesakes, likely }: UnknownPlace, isState: boolean, last: Way): Nothing {
+/**
+ * Says that a place isn't known, or asks which of several is meant.
+ * @param isState whether the address names a state
+ * @param dropped further parameters that the links remove
+ */
+function unknownText(
+  { text, namesakes, likely }: UnknownPlace,
+  isState: boolean,
+  last: Way,
+  dropped: Record<string, null> = {},
+): Nothing {
   const ways = [
-    ...[...namesakes, ...likely].map((near) => ({ text: near, changes: { ...nowhere, near } })),
+    ...[...namesakes, ...likely].map((near) => ({ text: near, changes: { ...dropped, ...nowhere, near } })),
     last,
   ];
   if (namesakes.length > 0) return { title: `“${text}” is in several states`, why: "Choose one:", ways };
@@ -153,11 +166,13 @@ function unknownText({ text, namesakes, likely }: UnknownPlace, isState: boolean
       why: `${likely.length === 1 ? "It may be" : "It may be one of these"}:`,
       ways,
     };
-  const why = isState
-    ? `There is no state “${text}”.`
-    : /^\d/.test(text)
-      ? `The ZIP code “${text}” isn't known here.`
-      : `The place “${text}” isn't known here: write a city with its state, as in Columbus, OH, or a ZIP code.`;
+  const why = namesCounty(text)
+    ? countyText(text)
+    : isState
+      ? `There is no state “${text}”.`
+      : /^\d/.test(text)
+        ? `The ZIP code “${text}” isn't known here.`
+        : `The place “${text}” isn't known here: write a city with its state, as in Columbus, OH, or a ZIP code.`;
   return { title: "Nothing was found", why, ways };
 }
 

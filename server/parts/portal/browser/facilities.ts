@@ -1,12 +1,12 @@
 import { useEffect, useRef } from "preact/hooks";
 import { money, times, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
-import type { Entry, Priced, ProcedureAnswer } from "./answers.ts";
-import { getFile } from "./api.ts";
+import { type Entry, Failure, type Priced, type ProcedureAnswer } from "./answers.ts";
+import { viewOnce } from "./api.ts";
 import { milesText } from "./around.ts";
 import { Card, priceFigures, sourceOf } from "./card.ts";
 import { canPin, maxPinned, mostCompared } from "./choice.ts";
-import type { View } from "./explore-data.ts";
+import { rowsAt, type View } from "./explore-data.ts";
 import { wordsOf } from "./explore-words.ts";
 import { More } from "./form.ts";
 import {
@@ -26,13 +26,11 @@ import {
 import { inYear, pin } from "./location.ts";
 import { dollarScale, Letter } from "./picture.ts";
 import { linksOf } from "./pictures.ts";
-import { save } from "./save-picture.ts";
 import {
   hospitals,
   isPriced,
   leastForQuartiles,
   orderText,
-  paysTitle,
   sameShare,
   shareOf,
   whatYouPay,
@@ -53,7 +51,7 @@ interface Listed {
 
 export function Facilities({ view, scope }: { view: View; scope: ProcedureAnswer }) {
   const { choice, code, paths, pinned, list, datasets } = view;
-  const { summary, allowed, source } = scope;
+  const { summary, allowed, source, procedure } = scope;
   const words = wordsOf(view);
   // When a hospital is chosen, its row moves. The effect below keeps the focus on that row.
   const chosen = useRef("");
@@ -81,8 +79,12 @@ export function Facilities({ view, scope }: { view: View; scope: ProcedureAnswer
   const count = list.facilities;
   const place = isNear ? `-${choice.near}-${choice.within}mi` : choice.state ? `-${choice.state}` : "";
   const name = `opps-${source.data_version}-${code}${place}`;
-  // Unlike the list, the file of a state or of the nation has suppressed rows.
-  const saveAll = async () => save(`${name}-all.csv`, await getFile(paths.export));
+  /** The whole list, in its order. */
+  const all = async () => {
+    const found = isNear ? null : await viewOnce((ask) => rowsAt(paths.all, ask));
+    if (found instanceof Failure) throw found;
+    return priceFigures(found?.data ?? list.data, { procedure, source: found?.source ?? source });
+  };
   const columns: ListColumn[] = [
     { title: "Hospital", kind: "name", sort: "name" },
     ...(isNear ? [milesColumn] : []),
@@ -128,7 +130,6 @@ export function Facilities({ view, scope }: { view: View; scope: ProcedureAnswer
     const kind = [letter && "pinned", isChoice && "choice"].filter(Boolean).join(" ");
     return { key: letter || ccn, kind, onClick, cells: [name, ...texts], amounts };
   };
-  const pays = (entry: Entry) => (isPriced(entry) ? shareOf(entry.medicare_allowed, source.data_year) : null);
   const shown: Listed[] = [...top, ...others.map((entry) => ({ letter: "", entry }))];
   const line = median === null ? "" : " The upright line is the median charge.";
   const same = choice.sort === "pays" ? sameShare(summary, allowed, source.data_year) : "";
@@ -144,16 +145,9 @@ export function Facilities({ view, scope }: { view: View; scope: ProcedureAnswer
     source=${sourceOf([source.data_version], datasets)}
     about=${html`${pinned.length === maxPinned && html`<span>${mostCompared}.</span> `}${same && html`<span class="same">${same}</span> `}<${DotsLegend} median=${median === null ? null : "median charge"} />`}
     name=${name}
-    figures=${
-      count === 0
-        ? undefined
-        : priceFigures(
-            shown.map(({ entry }) => entry),
-            [paysTitle.toLowerCase(), pays, money],
-          )
-    }
+    figures=${count === 0 ? undefined : priceFigures(list.data, scope)}
     isTable=${true}
-    all=${isNear ? undefined : { title: "CSV with all rows", save: saveAll }}
+    all=${all}
     links=${linksOf(view, "hospitals")}
   >
     <${List}

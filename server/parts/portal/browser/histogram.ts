@@ -2,7 +2,15 @@ import * as d3 from "../../../shared/browser/d3.ts";
 import { money, percent, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Priced, ProcedureAnswer } from "./answers.ts";
-import { type FigureColumn, type Figures, figuresOf, pinnedName, priceFigures } from "./card.ts";
+import {
+  type FigureColumn,
+  type Figures,
+  figuresOf,
+  groupColumns,
+  pinnedName,
+  priceFigures,
+  versionColumns,
+} from "./card.ts";
 import { canPin } from "./choice.ts";
 import type { Pinned, View } from "./explore-data.ts";
 import { pin } from "./location.ts";
@@ -164,33 +172,36 @@ function swarmOf(prices: readonly Priced[], x: Scale, middle: number, radius: nu
   return placed;
 }
 
+/** The hospitals, if the picture has a dot for each, and otherwise the bars, each with the compared hospitals in it. */
 export function histogramFigures(
-  { histogram }: Pick<ProcedureAnswer, "histogram">,
+  scope: ProcedureAnswer,
   few: Priced[] | null,
   pinned: readonly Pinned[],
 ): Figures {
-  const compared = pinned.flatMap((one) => (one.entry && isPriced(one.entry) ? [{ ...one.entry, one }] : []));
-  if (few !== null)
-    return priceFigures([...few, ...compared.filter(({ ccn }) => few.every((dot) => dot.ccn !== ccn))]);
-  const { edges, counts } = histogram;
-  const bars: { from: number; to: number; count: number | null; price?: (typeof compared)[number] }[] = [
-    ...counts.map((count, i) => ({ from: edges[i], to: edges[i + 1], count })),
-    ...compared.map((price) => ({
-      ...{ from: price.submitted_charge, to: price.submitted_charge },
-      ...{ count: null, price },
-    })),
-  ];
+  if (few !== null) return priceFigures(few, scope);
+  const { edges, counts } = scope.histogram;
+  const comparedIn = (bar: number) =>
+    pinned.filter(({ entry }) => {
+      const { submitted_charge: charge = null } = entry ?? {};
+      const isLast = bar === counts.length - 1;
+      return (
+        charge !== null &&
+        charge >= edges[bar] &&
+        (charge < edges[bar + 1] || (isLast && charge === edges[bar + 1]))
+      );
+    });
   return figuresOf(
-    bars,
-    ["charge from", ({ from }) => from, money],
-    ["to", ({ to }) => to, money],
-    ["hospitals", ({ count }) => count, whole],
-    ...(compared.length === 0
+    counts.map((count, i) => ({ from: edges[i], to: edges[i + 1], count, compared: comparedIn(i) })),
+    ...versionColumns(scope.source),
+    ...groupColumns(scope.procedure),
+    ["charge_from", "charge from", ({ from }) => from, money],
+    ["charge_to", "to", ({ to }) => to, money],
+    ["facilities", "hospitals", ({ count }) => count, whole],
+    ...(pinned.length === 0
       ? []
-      : ([
-          ["compared hospital", ({ price }) => (price ? pinnedName(price.one) : null)],
-          ["allowed", ({ price }) => price?.medicare_allowed ?? null, money],
-        ] as FigureColumn<(typeof bars)[number]>[])),
+      : ([["compared", "compared", ({ compared }) => compared.map(pinnedName).join("; ")]] as FigureColumn<{
+          compared: Pinned[];
+        }>[])),
   );
 }
 

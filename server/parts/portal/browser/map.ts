@@ -6,7 +6,7 @@ import { counted, money, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Dataset, ProcedureAnswer, StateRow } from "./answers.ts";
 import { settings } from "./api.ts";
-import { type Figures, figuresOf } from "./card.ts";
+import { type Figures, figuresOf, groupColumns, versionColumns } from "./card.ts";
 import { nowhere } from "./choice.ts";
 import { choose } from "./location.ts";
 import { letterWidth, Steps, useSteps } from "./picture.ts";
@@ -207,19 +207,25 @@ function gapsText(rows: Map<string, StateRow>, reasons: Map<string, string>): st
 }
 
 /** Lists the states with prices, dearest first, and then the states without any price in the data version. */
-export function mapFigures({ data }: ProcedureAnswer, dataset: Dataset | undefined): Figures {
+export function mapFigures(
+  { data, procedure, source }: ProcedureAnswer,
+  dataset: Dataset | undefined,
+): Figures {
   const rows: (Partial<StateRow> & { state: string; reason?: string })[] = [
     ...data.toSorted((a, b) => b.median_charge - a.median_charge),
     ...(dataset?.coverage.missing_states ?? []).map((one) => ({ ...one, reason: whyMissing(one) })),
   ];
   return figuresOf(
     rows,
-    ["state", ({ state }) => stateName(state)],
-    ["hospitals", ({ facilities }) => facilities ?? 0, whole],
-    ["median", ({ median_charge }) => median_charge ?? null, money],
-    ["lowest", ({ min_charge }) => min_charge ?? null, money],
-    ["highest", ({ max_charge }) => max_charge ?? null, money],
-    ["allowed", ({ median_allowed }) => median_allowed ?? null, money],
-    ["why none", ({ reason = "" }) => reason],
+    ...versionColumns(source),
+    ["state", null, ({ state }) => state],
+    ["state_name", "state", ({ state }) => stateName(state)],
+    ...groupColumns(procedure),
+    ["facilities", "hospitals", ({ facilities }) => facilities ?? 0, whole],
+    ["median_charge", "median", ({ median_charge }) => median_charge ?? null, money],
+    ["min_charge", "lowest", ({ min_charge }) => min_charge ?? null, money],
+    ["max_charge", "highest", ({ max_charge }) => max_charge ?? null, money],
+    ["median_allowed", "allowed", ({ median_allowed }) => median_allowed ?? null, money],
+    ["reason", "why none", ({ reason = "" }) => reason],
   );
 }

@@ -12,9 +12,17 @@ import {
   type SearchAnswer,
   unlessFailed,
 } from "./answers.ts";
-import { meantOf, milesText, placesNamed } from "./around.ts";
+import { likelyPlaces, meantOf, milesText, placesNamed } from "./around.ts";
 import { type Choice, farthest, nowhere, procedureChanges } from "./choice.ts";
-import { isInMaryland, stateInSentence, stateOf, whyMaryland, whyMissing } from "./states.ts";
+import {
+  isInMaryland,
+  namesCounty,
+  stateInSentence,
+  stateOf,
+  type UnknownPlace,
+  whyMaryland,
+  whyMissing,
+} from "./states.ts";
 import { nameOf, type Procedure, placeText, titleOf } from "./words.ts";
 
 /** Explains why no prices are shown, and links to pages with prices. The server runs this module too. */
@@ -53,11 +61,14 @@ export interface Way {
   hospital?: string;
 }
 
-/** A place, or else hospitals, that words name where a procedure was asked for. */
-export interface OtherMeaning {
+/** Places, or else hospitals, that words name where a procedure was asked for. */
+interface Named {
   places: NonNullable<SearchAnswer["query"]["place"]>[];
   hospitals: Extract<SearchAnswer["data"][number], { type: "facility" }>[];
 }
+
+/** What words mean where a procedure was asked for, perhaps a place that isn't known. */
+export type OtherMeaning = Named | { unknown: UnknownPlace };
 
 /** Maximum number of hospitals that words for a procedure may name. */
 const mostHospitals = 5;
@@ -72,17 +83,20 @@ export function otherMeaning(words: string, year: string | null, ask: Ask): Othe
   const cities = (city === undefined ? named : [city]).map((near) => ({ near }));
   const places = [...(state === undefined ? [] : [{ state }]), ...cities];
   if (places.length > 0) return { places, hospitals: [] };
+  const unknown = { text: printable(words), namesakes: [] };
+  const endsWithState = stateOf(words.split(/[\s,]+/).at(-1) ?? "") !== undefined;
+  const likely = endsWithState ? likelyPlaces(words, year, ask) : [];
+  if (likely.length > 0) return { unknown: { ...unknown, likely } };
   const path = pathOf("/search", { q: words, type: "facility", limit: mostHospitals }, year);
   const found = unlessFailed(ask<[SearchAnswer]>(path)[0]);
   const all = found?.data.flatMap((one) => (one.type === "facility" ? [one] : [])) ?? [];
   const hospitals = found && isFirstMeant(found.data.map(({ score }) => score)) ? all.slice(0, 1) : all;
-  return hospitals.length === 0 || doubtOf(found ?? new Failure(404, "", "")) !== ""
-    ? null
-    : { places, hospitals };
+  if (hospitals.length > 0 && doubtOf(found ?? new Failure(404, "", "")) === "") return { places, hospitals };
+  return namesCounty(words) ? { unknown: { ...unknown, likely } } : null;
 }
 
 /** Says that words for a procedure name a place or hospitals, and leads there. */
-export function otherText(words: string, { places, hospitals }: OtherMeaning): Nothing {
+export function otherText(words: string, { places, hospitals }: Named): Nothing {
   const said = `“${printable(words)}”`;
   const here = { q: null, procedure: null, ...nowhere };
   const ways = places.map((place) => ({
@@ -122,7 +136,7 @@ export function doubtOf(search: SearchAnswer | Failure): string {
 }
 
 const asideText = (ignored: readonly string[]) =>
-  `Nothing matches all words. Set aside: ${ignored.map(printable).join(", ")}.`;
+  `Nothing matches all words. Set aside: ${ignored.map(printable).join(", ")}.${namesCounty(ignored.join(" ")) ? " Counties aren't known here." : ""}`;
 
 /** The code of the one procedure that words mean; null if there is any doubt. */
 export function surelyMeant(search: SearchAnswer | Failure): string | null {

@@ -2,7 +2,16 @@ import { money, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import { unlessFailed } from "./answers.ts";
 import { settings } from "./api.ts";
-import { Card, type FigureColumn, figuresOf, pinnedName, sourceOf, trendFigures, yearsText } from "./card.ts";
+import {
+  Card,
+  figuresOf,
+  groupColumns,
+  paysName,
+  paysOf,
+  sourceOf,
+  trendFigures,
+  yearsText,
+} from "./card.ts";
 import { defaultMiles } from "./choice.ts";
 import { lastingOf, type Pinned, type View } from "./explore-data.ts";
 import { wordsOf } from "./explore-words.ts";
@@ -42,7 +51,7 @@ export function linksOf(view: View, picture: "charges" | "states" | "years" | "h
 const nameOf = (view: View, what: string, version: string) => {
   const { state, near } = view.choice;
   const place = near ?? state;
-  return [what, version, view.code, place].filter(Boolean).join("-");
+  return ["opps", version, what, view.code, place].filter(Boolean).join("-");
 };
 
 export function Charges({ view }: { view: View }) {
@@ -131,6 +140,13 @@ export function Compared({ view }: { view: View }) {
     ...{ letter, ccn, name: entry?.facility ?? ccn },
     place: entry ? `${entry.city}, ${entry.state}` : "",
   }));
+  /** A row of the saved file for each hospital and year. */
+  const prices = pinned.flatMap((one) =>
+    years.flatMap((year) => {
+      const price = pricesIn(year, one);
+      return one.entry && price ? [{ entry: one.entry, year, price }] : [];
+    }),
+  );
   const place = placeText(choice);
   const median = place === "" ? "Nation's median" : `Median ${place}`;
   const drawnRows = rows.map(({ name, kind, texts, median }) => ({
@@ -142,18 +158,22 @@ export function Compared({ view }: { view: View }) {
     title=${pinned.length === 1 ? "The chosen hospital" : "Side by side"}
     about=${about}
     name=${nameOf(view, "compared", data_version)}
-    figures=${figuresOf<Pinned | null>(
-      [...pinned, null],
-      ["hospital", (one) => (one ? pinnedName(one) : median)],
-      ["place", (one) => (one?.entry ? `${one.entry.city}, ${one.entry.state}` : null)],
-      ...lines.map(
-        (line): FigureColumn<Pinned | null> => [
-          line.title,
-          (one) => (one ? line.of(one) : line.median) ?? null,
-          line.write,
-        ],
-      ),
-      ["procedure", () => titleOf(scope.procedure)],
+    figures=${figuresOf(
+      prices,
+      ["data_year", null, ({ year }) => year],
+      ["data_version", null, ({ price }) => ("data_version" in price ? price.data_version : data_version)],
+      ["ccn", null, ({ entry }) => entry.ccn],
+      ["facility", null, ({ entry }) => entry.facility],
+      ["city", null, ({ entry }) => entry.city],
+      ["state", null, ({ entry }) => entry.state],
+      ...groupColumns(scope.procedure),
+      ["submitted_charge", null, ({ price }) => price.submitted_charge ?? null],
+      ["medicare_allowed", null, ({ price }) => price.medicare_allowed ?? null],
+      [paysName, null, ({ price, year }) => paysOf({ medicare_allowed: price.medicare_allowed }, year)],
+      ["services", null, ({ price }) => price.services ?? null],
+      ["median_charge", null, ({ year }) => mediansIn(year)?.median_charge ?? null],
+      ["median_allowed", null, ({ year }) => mediansIn(year)?.median_allowed ?? null],
+      ["median_of", null, () => place || "the nation"],
     )}
     isTable=${true}
     sentence=${about}
@@ -193,7 +213,7 @@ export function States({ view }: { view: View }) {
     subject=${pricesTitle(nation.procedure, wholeNation, nation.source.data_year)}
     sentence=${textOf(mainClause(wholeNation, nation))}
     about="Median charge by state"
-    name=${`states-${data_version}-${view.code}`}
+    name=${`opps-${data_version}-states-${view.code}`}
     figures=${mapFigures(nation, dataset)}
     source=${sourceOf([data_version], datasets)}
     links=${linksOf(view, "states")}
@@ -221,7 +241,7 @@ export function Years({ view }: { view: View }) {
     sentence=${`In ${last.data_year} the median charge ${where} is ${money(last.median_charge)}. Medicare allows ${money(last.median_allowed)}.`}
     about=${isBeside ? besideText(own, half) : `Median charge${half}, and Medicare's median`}
     name=${nameOf(view, "years", trends.source.data_years.join("-"))}
-    figures=${trendFigures(trends.data, pinned)}
+    figures=${trendFigures(trends, pinned)}
     source=${sourceOf(trends.source.data_versions, datasets, pinned)}
     links=${linksOf(view, "years")}
   >

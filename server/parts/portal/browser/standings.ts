@@ -14,7 +14,16 @@ import {
   unlessFailed,
 } from "./answers.ts";
 import { asFailure, askOrFailure } from "./api.ts";
-import { Card, type FigureColumn, type Figures, figuresOf, sourceOf } from "./card.ts";
+import {
+  Card,
+  type FigureColumn,
+  type Figures,
+  figuresOf,
+  paysName,
+  paysOf,
+  sourceOf,
+  versionColumns,
+} from "./card.ts";
 import { firstShown, isShort, shortText } from "./choice.ts";
 import { restMs } from "./chooser.ts";
 import { Field, More, sentenceOf } from "./form.ts";
@@ -141,8 +150,8 @@ export function Standings({ answer, datasets, sorted, chosen, shown, note }: Sta
     class="facilities standing"
     title=${all + (found.length > 1 ? orderText(sorted, found[0].code === chosen ? "chosen" : "") : "")}
     about=${html`<${DotsLegend} median="nation's median" />`}
-    name=${`hospital-${source.data_version}-${facility.ccn}`}
-    figures=${facilityFigures(found, source.data_year)}
+    name=${`opps-${source.data_version}-hospital-${facility.ccn}`}
+    figures=${facilityFigures(found, answer)}
     isTable=${true}
     subject=${`${facility.facility}, ${source.data_year}`}
     part=${rows.length < found.length ? `The first ${rows.length} of ${all}.` : ""}
@@ -196,22 +205,30 @@ function Beside({ text, standing, where }: { text: string; standing: Standing; w
 }
 
 const standingColumns = (title: string, of: "national" | "within_state"): FigureColumn<FacilityRow>[] => [
-  [`${title} rank`, (row) => row[of].rank, whole],
-  [`${title} hospitals`, (row) => row[of].facilities, whole],
-  [`${title} percentile`, (row) => row[of].percentile, String],
-  [`${title} median`, (row) => row[of].median_charge, money],
+  [`${of}_rank`, `${title} rank`, (row) => row[of].rank, whole],
+  [`${of}_facilities`, `${title} hospitals`, (row) => row[of].facilities, whole],
+  [`${of}_percentile`, `${title} percentile`, (row) => row[of].percentile, String],
+  [`${of}_median_charge`, `${title} median`, (row) => row[of].median_charge, money],
 ];
 
-const facilityFigures = (rows: readonly FacilityRow[], year: number): Figures =>
-  figuresOf(
+const facilityFigures = (
+  rows: readonly FacilityRow[],
+  { facility, source }: Pick<FacilityAnswer, "facility" | "source">,
+): Figures =>
+  figuresOf<FacilityRow>(
     rows,
-    ["code", ({ code }) => code],
-    ["procedure", titleOf],
-    ["official name", ({ name }) => name],
-    ["charge", ({ submitted_charge }) => submitted_charge, money],
-    ["allowed", ({ medicare_allowed }) => medicare_allowed, money],
-    ["services", ({ services }) => services, whole],
+    ...versionColumns(source),
+    ["ccn", null, () => facility.ccn],
+    ["facility", null, () => facility.facility],
+    ["city", null, () => facility.city],
+    ["state", null, () => facility.state],
+    ["code", "code", ({ code }) => code],
+    ["procedure", "official name", ({ name }) => name],
+    ["title", "procedure", titleOf],
+    ["submitted_charge", "charge", ({ submitted_charge }) => submitted_charge, money],
+    ["medicare_allowed", "allowed", ({ medicare_allowed }) => medicare_allowed, money],
+    [paysName, paysTitle.toLowerCase(), (row) => paysOf(row, source.data_year), money],
+    ["services", "services", ({ services }) => services, whole],
     ...standingColumns("national", "national"),
     ...standingColumns("state", "within_state"),
-    [paysTitle.toLowerCase(), (row) => shareOf(row.medicare_allowed, year), money],
   );

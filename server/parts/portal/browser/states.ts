@@ -29,8 +29,14 @@ export const stateInSentence = (code: string) => `${withArticle.has(code) ? "the
 
 export const whyMaryland =
   "Maryland sets its own hospital prices, so Medicare's file leaves its hospitals out";
-/** @param near a ZIP code, or a city with its state */
-export const isInMaryland = (near: string) => /^(20[6-9]|21)\d{2,3}$|, MD$/.test(near);
+/** @param near a ZIP code, or a city with its state, perhaps in a longer text */
+export const isInMaryland = (near: string) => /(?<!\d)(20[6-9]|21\d)\d{2}(-\d{4})?$|, MD$/.test(near);
+
+/** Whether a text names a county, perhaps with its state. Counties aren't known. */
+export const namesCounty = (text: string) => /\S\s+(county|parish)(,?\s+[a-z]+)?$/i.test(text);
+/** Says that a county isn't known. @param text a county's name that can be printed */
+export const countyText = (text: string) =>
+  `“${text}” is a county, and counties aren't known here: write a city with its state, as in Columbus, OH, or a ZIP code.`;
 
 /** The reason why a state has no prices, in simpler words than the API's. */
 export const whyMissing = ({ state, reason }: { state: string; reason: string }): string =>
@@ -67,7 +73,7 @@ export function namesakesIn(name: string, { places }: Failure): string[] {
   return places.length > 1 && places.every(isNamed) ? places.map(({ near }) => near) : [];
 }
 
-/** A place in the address that isn't known, or a city's name that several states have. */
+/** A place that isn't known, or a city's name that several states have. */
 export interface UnknownPlace {
   text: string;
   /** The cities that have the name, such as `Springfield, IL`. */

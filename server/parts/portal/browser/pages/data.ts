@@ -37,15 +37,15 @@ function Versions({ versions, year }: { versions: Dataset[]; year: string | null
   const shown = versions.findIndex((one) => [String(one.data_year), one.data_version].includes(year ?? ""));
   const figures = figuresOf(
     versions,
-    ["Version", (one) => one.data_version],
-    ["Status", (one) => one.status],
-    ["Rows", (one) => one.rows, whole],
-    ["Priced", (one) => one.priced_rows, whole],
-    ["Suppressed", (one) => one.suppressed_rows, whole],
-    ["Incomplete", (one) => one.incomplete_rows, whole],
-    ["Hospitals", (one) => one.facilities, whole],
-    ["Procedures", (one) => one.procedures, whole],
-    ["Released", (one) => one.released],
+    ["data_version", "Version", (one) => one.data_version],
+    ["status", "Status", (one) => one.status],
+    ["rows", "Rows", (one) => one.rows, whole],
+    ["priced_rows", "Priced", (one) => one.priced_rows, whole],
+    ["suppressed_rows", "Suppressed", (one) => one.suppressed_rows, whole],
+    ["incomplete_rows", "Incomplete", (one) => one.incomplete_rows, whole],
+    ["facilities", "Hospitals", (one) => one.facilities, whole],
+    ["procedures", "Procedures", (one) => one.procedures, whole],
+    ["released", "Released", (one) => one.released],
   );
   return html`<p class="lead">
       ${counted(versions.length, "version", "versions")} of ${counted(years.size, "year", "years")}. The numbers of a version never change, so cite its number.

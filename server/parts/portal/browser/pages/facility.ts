@@ -96,8 +96,8 @@ function Years({ view }: { view: HospitalView }) {
     title=${`Over the years: ${titleOf(procedure)}`}
     about=${html`<${Key} kind="charge" /> what it charges, <${Key} kind="allowed" /> what Medicare allows; in grey, the nation's median charge${!trends.data.every(isFew) && " with its middle half"}`}
     subject=${answer.facility.facility}
-    name=${`years-${ccn}-${procedure.code}`}
-    figures=${trendFigures(trends.data, pinned)}
+    name=${`opps-${own.source.data_years.join("-")}-years-${ccn}-${procedure.code}`}
+    figures=${trendFigures(trends, pinned)}
     source=${sourceOf(own.source.data_versions, datasets)}
   >
     <${Trend} years=${trends.data} pinned=${pinned} year=${answer.source.data_year} isBeside />

@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import { after, afterEach, before } from "node:test";
+import { parse } from "csv-parse/sync";
+import type { Browser, Page } from "playwright-core";
+import { publishSnapshot } from "../../datasets/revisions.ts";
+import { defaultSampleSeed, syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
+import { encodeSnapshot } from "../../engine/index.ts";
+import { type GuardedPage, launch, narrow, openPage, testOfClicks } from "../support/browser.ts";
+import { ample, call, createKey, startServer, type TestServer, temporaryFolder } from "../support/server.ts";
+import { writing } from "../support/writing.ts";
+
+/** Tests in Debian's Chromium what visitors type, save and fill in, where they stumbled before. */
+
+const years = [2022, 2023, 2024];
+const rows = 10_000;
+
+let server: TestServer;
+let browser: Browser;
+const opened: GuardedPage[] = [];
+
+before(async () => {
+  const stateDir = temporaryFolder();
+  createKey(stateDir, "explore", ample);
+  const env = { PORTAL: "on", PORTAL_ACCOUNT: "explore", SIGNUP: "open", ...writing(true) };
+  const datasetsDir = temporaryFolder();
+  for (const dataYear of years)
+    publishSnapshot(datasetsDir, dataYear, [], (revision) =>
+      encodeSnapshot(syntheticSnapshot({ dataYear, revision, rows, seed: defaultSampleSeed + dataYear })),
+    );
+  [server, browser] = await Promise.all([startServer({ stateDir, datasetsDir, env }), launch()]);
+});
+after(async () => {
+  await browser.close();
+  assert.equal(await server.stop(), 0);
+});
+
+async function open(path: string, options: Parameters<typeof openPage>[2] = {}): Promise<Page> {
+  const guarded = await openPage(browser, server.api, options);
+  opened.push(guarded);
+  await guarded.page.goto(path);
+  return guarded.page;
+}
+
+afterEach(async () => {
+  for (const guarded of opened.splice(0)) {
+    await guarded.close();
+    guarded.assertWellBehaved();
+  }
+});
+
+const placeField = "State, city or ZIP code";
+/** A place that isn't known is 400, and one without hospitals is 404. */
+const isNoPlace = ({ searchParams }: URL, status: number) =>
+  (status === 400 && searchParams.has("near")) || status === 404;
+
+testOfClicks(
+  "a mistyped city, a ZIP code in a text and a county lead on from the field of the place",
+  async () => {
+    const page = await open("/?procedure=5072", { viewport: narrow, mayFail: isNoPlace });
+    const place = page.getByRole("combobox", { name: placeField });
+    for (const [text, near] of [
+      ["Sprinfield, IL", "Springfield, IL"],
+      ["springfield il 62704", "62704"],
+      ["2139", "02139"],
+    ]) {
+      await place.fill(text);
+      await page.getByRole("option", { name: `Within 50 miles of ${near}` }).click();
+      await page.locator(".sentence h1", { hasText: `within 50 miles of ${near}` }).waitFor();
+    }
+    await place.fill("Sangamon County");
+    await page.getByRole("option", { name: "“Sangamon County” is a county" }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByText("“Sangamon County” is a county, and counties aren't known here").waitFor();
+    await page.goto("/?procedure=5072&near=Sprinfield,+IL");
+    await page.getByRole("link", { name: "Springfield, IL" }).click();
+    await page.locator(".sentence h1", { hasText: "of Springfield, IL" }).waitFor();
+  },
+);
+
+async function savedFrom(page: Page, title: string) {
+  const card = page.locator("section.card", { has: page.getByRole("heading", { name: title }) });
+  await card.getByRole("button", { name: "Download" }).click();
+  const downloading = page.waitForEvent("download");
+  await card.getByRole("button", { name: "CSV", exact: true }).click();
+  const download = await downloading;
+  const text = String(Buffer.concat(await (await download.createReadStream()).toArray()));
+  // Throws unless each line has as many fields as the first.
+  const rows: Record<string, string>[] = parse(text, { columns: true });
+  return { name: download.suggestedFilename(), rows };
+}
+
+testOfClicks(
+  "each saved CSV has rows of data only, named as in the exports, and the list has all its rows in its order",
+  async () => {
+    const exported = String((await call(server, "GET /api/v1/export.csv?procedure=5072")).body);
+    const known: Record<string, string>[] = parse(exported, { columns: true });
+    const priced = known.filter(({ status }) => status === "priced");
+    const rowOf = new Map(priced.map((row) => [row.ccn, row]));
+    const page = await open("/?procedure=5072&sort=charge&order=desc");
+    const list = await savedFrom(page, `${priced.length} hospitals`);
+    assert.equal(list.name, "opps-2024.1-5072.csv");
+    const charges = list.rows.map((row) => Number(row.submitted_charge));
+    assert.deepEqual(
+      charges,
+      charges.toSorted((a, b) => b - a),
+      "in the order on the screen",
+    );
+    assert.equal(list.rows.length, priced.length, "all rows, though ten are shown");
+    const ofOwn = ["you_pay", "distance", "source"];
+    for (const row of list.rows) {
+      const expected = rowOf.get(row.ccn) ?? assert.fail(row.ccn);
+      for (const [name, value] of Object.entries(row))
+        if (!ofOwn.includes(name)) assert.equal(value, expected[name], `${row.ccn}: ${name}`);
+      assert.equal(Number(row.you_pay), Math.round(20 * Number(row.medicare_allowed)) / 100);
+      assert.match(row.source, / \(version 2024\.1\)\. /);
+    }
+    await page.goto(`/?procedure=5072&near=${priced[0].zip}&within=500`);
+    const around = await savedFrom(page, "nearest first");
+    assert.equal(around.name, `opps-2024.1-5072-${priced[0].zip}-500mi.csv`);
+    const miles = around.rows.map(({ distance }) => Number(distance));
+    assert.deepEqual(
+      miles,
+      miles.toSorted((a, b) => a - b),
+    );
+    for (const [path, title] of [
+      ["/?procedure=5072", "Where hospitals charge more"],
+      ["/?procedure=5072", "How charges are spread"],
+      [`/?procedure=5072&with=${priced[0].ccn}`, "The chosen hospital"],
+      ["/?procedure=5072", "Over the years"],
+      [`/facilities/${priced[0].ccn}`, "against the nation first"],
+    ]) {
+      await page.goto(path);
+      const { name, rows } = await savedFrom(page, title);
+      assert.match(name, /^opps-/);
+      for (const { data_year, data_version, source } of rows)
+        assert.ok(data_version.startsWith(`${data_year}.`) && source.includes(data_version), title);
+    }
+  },
+);
