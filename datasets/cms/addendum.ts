@@ -1,7 +1,3 @@
-import { isUtf8 } from "node:buffer";
-import { readFile, stat } from "node:fs/promises";
-import { CsvError, type Info } from "csv-parse";
-import { parse } from "csv-parse/sync";
 import {
   DataError,
   flawIn,
@@ -10,24 +6,23 @@ import {
   maxStatusCharacters,
   plainWordsOf,
   shown,
-  systemCode,
 } from "../../engine/index.ts";
-import { checkRegular } from "../files.ts";
 import { orCode } from "./hints.ts";
-import { foreignKind } from "./kind.ts";
 import { cleanName } from "./names.ts";
+import { readRecords } from "./small-csv.ts";
 
 /**
  * Reads CMS's OPPS Addendum B. The lines before the header, and the order and names of the columns, vary from quarter
  * to quarter.
  */
 
-/** CMS's addenda have one to three megabytes. */
-const maxAddendumBytes = 2 ** 25;
 export const maxTitleLines = 50;
 
 const columnNames = { code: "HCPCS Code", description: "Short Descriptor", status: "SI", apc: "APC" };
 type Columns = Record<keyof typeof columnNames, number>;
+const expected =
+  `the CSV file of CMS's OPPS Addendum B, with the columns ${columnNames.code}, ${columnNames.description} and ` +
+  columnNames.apc;
 
 export interface Addendum {
   /** The HCPCS codes in ascending order. A code without an APC has an empty `procedure`. */
@@ -38,11 +33,10 @@ export interface Addendum {
 
 /** Reads an OPPS Addendum B from a CSV file. @throws DataError when the file can't be read or isn't a valid addendum */
 export async function readAddendum(file: string): Promise<Addendum> {
-  const bytes = await bytesOf(file);
-  const records = recordsIn(bytes, file);
+  const { records, kind } = await readRecords(file, expected);
   const at = records.slice(0, maxTitleLines).findIndex(({ record }) => columnsIn(record) !== undefined);
   const columns = columnsIn(records[at]?.record ?? []);
-  if (columns === undefined) throw notAddendum(file, foreignKind(bytes) ?? "no header with its columns");
+  if (columns === undefined) throw new DataError(file, kind ?? "no header with its columns", expected);
   const codes = new Map<string, HcpcsCode & { line: number }>();
   for (const { record, line } of records.slice(at + 1)) {
     const entry = codeIn(record, columns, `${file} line ${line}`);
@@ -65,55 +59,6 @@ export async function readAddendum(file: string): Promise<Addendum> {
     codes: [...codes.values()].sort((a, b) => (a.code < b.code ? -1 : 1)).map(({ line: _, ...code }) => code),
     year: /\bCY ?(20[0-9]{2})\b/i.exec(title.join(" "))?.[1],
   };
-}
-
-async function bytesOf(file: string): Promise<Buffer> {
-  try {
-    checkRegular(file, "a CSV file");
-    const status = await stat(file);
-    if (status.size > maxAddendumBytes)
-      throw new DataError(
-        file,
-        `${status.size} bytes`,
-        `an OPPS Addendum B of at most ${maxAddendumBytes} bytes`,
-      );
-    return await readFile(file);
-  } catch (error) {
-    const code = systemCode(error);
-    if (code === undefined) throw error;
-    throw new DataError(file, `no readable file (${code})`, "a CSV file");
-  }
-}
-
-interface Line {
-  record: string[];
-  line: number;
-}
-
-function recordsIn(bytes: Buffer, file: string): Line[] {
-  const text = new TextDecoder(isUtf8(bytes) ? "utf-8" : "windows-1252").decode(bytes);
-  try {
-    const options = { bom: true, relax_column_count: true, relax_quotes: true, skip_empty_lines: true };
-    const lines: Line[] = [];
-    const collect = (record: string[], { lines: line }: Info) => {
-      lines.push({ record, line });
-      return null;
-    };
-    parse(text, { ...options, on_record: collect });
-    return lines;
-  } catch (error) {
-    if (!(error instanceof CsvError)) throw error;
-    throw notAddendum(file, foreignKind(bytes) ?? `broken quoting (${error.message})`);
-  }
-}
-
-function notAddendum(file: string, found: string): DataError {
-  const { code, description, apc } = columnNames;
-  return new DataError(
-    file,
-    found,
-    `the CSV file of CMS's OPPS Addendum B, with the columns ${code}, ${description} and ${apc}`,
-  );
 }
 
 /** Finds the columns by words in their names. Returns undefined if the line isn't the header. */

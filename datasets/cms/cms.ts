@@ -17,34 +17,11 @@ import {
   type TableParts,
   zipPattern,
 } from "../../engine/index.ts";
+import { columnNames, requiredNames } from "./columns.ts";
 import { isRounded, isTotal, orCode, orCount, orPlainNumber, orState } from "./hints.ts";
 import { cleanName, Spellings } from "./names.ts";
 import { suspicionsAbout } from "./plausibility.ts";
 
-/** The names of the 2023 release. They are compared by letters and digits only. */
-const requiredNames = {
-  ccn: "Rndrng_Prvdr_CCN",
-  facility: "Rndrng_Prvdr_Org_Name",
-  city: "Rndrng_Prvdr_City",
-  state: "Rndrng_Prvdr_State_Abrvtn",
-  code: "APC_Cd",
-  procedure: "APC_Desc",
-  charge: "Avg_Tot_Sbmtd_Chrgs",
-  allowed: "Avg_Mdcr_Alowd_Amt",
-} as const;
-/** Optional columns that a file lacks become null in every row. */
-const columnNames = {
-  ...requiredNames,
-  street: "Rndrng_Prvdr_St",
-  zip: "Rndrng_Prvdr_Zip5",
-  ruralUrbanCode: "Rndrng_Prvdr_RUCA",
-  ruralUrbanDescription: "Rndrng_Prvdr_RUCA_Desc",
-  services: "CAPC_Srvcs",
-  beneficiaries: "Bene_Cnt",
-  payment: "Avg_Mdcr_Pymt_Amt",
-  outlierServices: "Outlier_Srvcs",
-  outlierAmount: "Avg_Mdcr_Outlier_Amt",
-} as const;
 type Column = keyof typeof columnNames;
 const amountColumns = ["charge", "allowed", "payment", "outlierAmount"] as const;
 const countColumns = ["services", "beneficiaries", "outlierServices"] as const;

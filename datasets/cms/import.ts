@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import {
   buildImage,
   DataError,
@@ -11,12 +12,15 @@ import { findContent, type KnownVersion, newestSnapshot, publishSnapshot } from 
 import { contradictedCodes, readAddendum } from "./addendum.ts";
 import { suspectGrowth } from "./plausibility.ts";
 import { type ReleaseOptions, readRelease } from "./release.ts";
+import { compareTotals, readTotals } from "./totals.ts";
 
 export interface ImportOptions extends ReleaseOptions {
   /** The folder for snapshots. */
   out: string;
   /** Path of an OPPS Addendum B, which assigns HCPCS codes to APCs; null to add no codes. */
   codesFile: string | null;
+  /** Path of CMS's totals by nation and state, with which the release is compared; null for no comparison. */
+  totalsFile: string | null;
   /** Writes a new revision even if a snapshot of the year has the same content. */
   force: boolean;
 }
@@ -28,14 +32,18 @@ export interface ImportOptions extends ReleaseOptions {
  * @throws DataError when a file is invalid or the folder can't be written; then no snapshot is written
  */
 export async function importFile(options: ImportOptions, known: readonly KnownVersion[]) {
-  const { file, year, out, released, sourceUrl, codesFile } = options;
-  const { table, provenance, ...release } = await readRelease(options);
+  const { file, year, out, released, sourceUrl, codesFile, totalsFile } = options;
+  const { table, ...release } = await readRelease(options);
+  const compared =
+    totalsFile === null ? undefined : compareTotals(table, await readTotals(totalsFile), totalsFile);
+  const provenance = { ...release.provenance, ...(compared && { totals: compared.found }) };
   const included = codesFile === null ? null : await codesOf(codesFile, table, year);
   const codes = included?.codes ?? null;
   const sealed = sealSnapshot(table, { ...provenance, revision: 1 }, codes);
   const before = newestSnapshot(out, year);
   const warnings = [
     ...release.warnings,
+    ...(compared?.warnings ?? []),
     ...(before === undefined ? [] : await suspectGrowth(table, before)),
     ...(included?.warnings ?? []),
   ];
@@ -56,7 +64,11 @@ export async function importFile(options: ImportOptions, known: readonly KnownVe
     unwritten: [
       ...(there && released !== null && released !== there.provenance.released ? ["--released"] : []),
       ...(there && sourceUrl !== null && sourceUrl !== there.provenance.sourceUrl ? ["--source-url"] : []),
+      ...(there && compared && !isDeepStrictEqual(compared.found, there.provenance.totals)
+        ? ["--totals"]
+        : []),
     ],
+    totals: compared?.found,
     counts: sealed.counts,
     states: new Set(table.facilities.state).size,
     codes: codes?.length ?? null,

@@ -20,7 +20,7 @@ const magic = 0x49514348; // "HCQI"
  * Number of the image's format. Increase it when the image's layout changes, or the bytes of any answer or cursor.
  * ETags contain the number, so clients don't keep an old answer.
  */
-export const imageFormatVersion = 29;
+export const imageFormatVersion = 30;
 /** Maximum bytes of an image, in which positions have 32 bits. */
 export const maxImageBytes = 2 ** 32 - 1;
 /** APC codes have four digits. */

@@ -116,6 +116,7 @@ function provenanceOf({ metadata, version }: SnapshotHead): StatedProvenance {
     sourceUrl: metadata.source_url ?? null,
     released: metadata.released ?? null,
     sourceSha256: metadata.source_sha256 ?? null,
+    ...(metadata.totals && { totals: metadata.totals }),
   };
 }
 

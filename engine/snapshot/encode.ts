@@ -34,6 +34,7 @@ export function encodeSnapshot(snapshot: Snapshot): Uint8Array {
     sha256: snapshot.sha256,
     content_sha256: snapshot.contentSha256,
     ...(provenance.sourceSha256 === null ? {} : { source_sha256: provenance.sourceSha256 }),
+    ...(provenance.totals && { totals: JSON.stringify(provenance.totals) }),
     ...(codes === null ? {} : { hcpcs_codes: JSON.stringify(codes.map(codeValues)) }),
   } satisfies v.InferInput<typeof metadataSchema>;
   const properties = new parquet.WriterPropertiesBuilder()

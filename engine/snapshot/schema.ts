@@ -135,6 +135,17 @@ export interface Provenance extends Version {
   /** Month of publication as `YYYY-MM`; null if unknown. */
   released: string | null;
   caveat: string;
+  /** Undefined if the release was never compared. It isn't a part of any checksum of the content. */
+  totals?: Totals;
+}
+
+/** How many of the publisher's own totals a release agrees with. */
+export interface Totals {
+  checked: number;
+  agree: number;
+  differ: number;
+  /** The largest difference in words; null if there is none. */
+  worst: string | null;
 }
 
 /** A provenance as a file states it. Texts that it leaves out are null, and `sealSnapshot` replaces them by defaults. */
@@ -237,6 +248,14 @@ export function releasedExpected(
   return now !== undefined && released > now ? `no month after the present one, ${now}` : undefined;
 }
 
+const wholeNumber = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
+const totalsSchema = v.strictObject({
+  checked: wholeNumber,
+  agree: wholeNumber,
+  differ: wholeNumber,
+  worst: v.nullable(v.pipe(v.string(), v.maxLength(200))),
+});
+
 /**
  * The metadata in a snapshot's Parquet footer. All values are strings; empty ones are left out before. `import` and
  * `sample` write all of them but the last two, which may be unknown. Any other tool may leave out whatever it likes, but
@@ -263,6 +282,11 @@ export const metadataSchema = v.partial(
     sha256,
     content_sha256: sha256,
     source_sha256: sha256,
+    /** JSON of `Totals`. */
+    totals: v.message(
+      v.pipe(v.string(), v.parseJson(), totalsSchema),
+      "counts of totals that agree and differ, as JSON",
+    ),
     /** JSON of ascending HCPCS codes, each as `[code, procedure, status, description]`. */
     hcpcs_codes: v.string(),
   }),

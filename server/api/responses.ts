@@ -583,6 +583,31 @@ export const datasetsResponse = v.object({
       ),
       procedures_without_prices: described("APC codes", v.array(v.string())),
     }),
+    verify: described(
+      "How to check the version against CMS's file; null if it isn't from one",
+      v.nullable(
+        v.object({
+          file: described("Name of CMS's file; null if unknown", v.nullable(v.string())),
+          source_url: described("Its URL; null if unknown", v.nullable(v.string())),
+          sha256: described("Its SHA-256", sha256),
+          sql: described(
+            "A statement for DuckDB that counts the file's rows, and adds up the priced ones as /export.csv has them, in dollars",
+            v.string(),
+          ),
+        }),
+      ),
+    ),
+    totals: described(
+      "Comparison with CMS's own totals by nation and state; null if there was none",
+      v.nullable(
+        v.object({
+          checked: count("Totals that were compared"),
+          agree: count("Totals that the rows can add up to"),
+          differ: count("Other totals"),
+          worst: described("The largest difference in words; null if there is none", v.nullable(v.string())),
+        }),
+      ),
+    ),
   }),
 });
 

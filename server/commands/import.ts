@@ -21,7 +21,7 @@ import { runProgram, say } from "./program.ts";
 /** The `import` command: imports a CMS release as a snapshot. */
 
 const usage =
-  `${calledAs("import")} FILE.csv --year YYYY [--out DIR] [--codes FILE] [--released YYYY-MM] [--source-url URL] ` +
+  `${calledAs("import")} FILE.csv --year YYYY [--out DIR] [--codes FILE] [--totals FILE] [--released YYYY-MM] [--source-url URL] ` +
   "[--allow-unterminated] [--force]";
 export const defaultOut = "datasets/snapshots";
 export const help = `usage: ${usage}
@@ -34,6 +34,7 @@ and nothing is written.
   --out DIR              folder of the snapshots; default DATASETS_DIR or ${defaultOut}
   --codes FILE           CMS's OPPS Addendum B as CSV: the HCPCS and CPT codes that each procedure group includes. CPT
                          codes and descriptors are the American Medical Association's
+  --totals FILE          CMS's file "by Geography and Service" as CSV: what contradicts it is named
   --released YYYY-MM     month of publication
   --source-url URL       where the file came from
   --allow-unterminated   accept a file whose last line has no line end; it may be truncated
@@ -50,6 +51,7 @@ export function parseOptions(args: string[], environment: NodeJS.ProcessEnv, now
     year: text,
     out: { ...text, default: pathIn(environment, "DATASETS_DIR", defaultOut) },
     codes: text,
+    totals: text,
     released: text,
     "source-url": text,
     "allow-unterminated": flag,
@@ -61,7 +63,8 @@ export function parseOptions(args: string[], environment: NodeJS.ProcessEnv, now
     throw new Error(`import needs ${positionals.length === 0 ? "a" : "only one"} FILE: ${usage}`);
   const [file] = positionals;
   if (file === "") throw new Error("import needs a FILE, not an empty name");
-  const { year, out, codes: codesFile = null, released = null, "source-url": sourceUrl = null } = values;
+  const { year, out, codes: codesFile = null, totals: totalsFile = null } = values;
+  const { released = null, "source-url": sourceUrl = null } = values;
   if (year === undefined) throw new Error(`import needs --year: ${usage}`);
   if (!/^[0-9]{4}$/.test(year) || Number(year) < minDataYear || Number(year) > maxDataYear)
     throw wrongOption("--year", shown(year), `a year from ${minDataYear} to ${maxDataYear}`);
@@ -78,8 +81,19 @@ export function parseOptions(args: string[], environment: NodeJS.ProcessEnv, now
   checkDataYear("a source URL", sourceUrl ?? "", year);
   if (out === "") throw new Error("--out needs a folder");
   if (codesFile === "") throw new Error("--codes needs a file");
+  if (totalsFile === "") throw new Error("--totals needs a file");
   const { "allow-unterminated": allowUnterminated, force } = values;
-  return { file, year: Number(year), out, codesFile, released, sourceUrl, allowUnterminated, force };
+  return {
+    file,
+    year: Number(year),
+    out,
+    codesFile,
+    totalsFile,
+    released,
+    sourceUrl,
+    allowUnterminated,
+    force,
+  };
 }
 
 /** Checks the year in a file's name, such as DY23 in MUP_OUT_RY25_P04_V10_DY23_Prov_Svc.csv. @throws DataError */
@@ -116,6 +130,9 @@ export async function importAndPrint(options: ImportOptions, environment: NodeJS
       `${counts.incompleteRows} incomplete; ${counts.facilities} facilities, ${counts.procedures} procedures, ` +
       `${imported.states} states${codes === null ? "" : `, ${codes} HCPCS codes`}`,
   );
+  const { totals } = imported;
+  if (totals !== undefined)
+    say(`${totals.agree} of ${totals.checked} totals of CMS by nation and state agree`);
   const isPart = suspectPart(counts.rows, counts.facilities, imported.states);
   for (const warning of [...isPart, ...warnings]) say(`warning: ${warning}`);
   const version = path.basename(imported.path, ".parquet");

@@ -152,7 +152,7 @@ test("options are parsed, and --out defaults to the folder that the server serve
   ];
   assert.deepEqual(parseOptions([...all, "--force", "--allow-unterminated"], environment, now), {
     ...{ file: "a.csv", year: 2016, out: "o", released: "2026-06", sourceUrl: "https://a.example/b" },
-    ...{ force: true, allowUnterminated: true, codesFile: null },
+    ...{ force: true, allowUnterminated: true, codesFile: null, totalsFile: null },
   });
 });
 
@@ -186,7 +186,7 @@ test("a data year in the file name or source URL has to equal --year", () => {
 
 test("an invalid command line gets one error with the expected value", () => {
   const usage =
-    "hcqs import FILE.csv --year YYYY [--out DIR] [--codes FILE] [--released YYYY-MM] [--source-url URL] " +
+    "hcqs import FILE.csv --year YYYY [--out DIR] [--codes FILE] [--totals FILE] [--released YYYY-MM] [--source-url URL] " +
     "[--allow-unterminated] [--force]";
   const year = "expected a year from 2016 to 2099";
   const url = "expected an http or https URL, without a password";

@@ -12,3 +12,4 @@ import "../api/parameters.test.ts";
 import "../api/price-key.test.ts";
 import "../api/search.test.ts";
 import "../api/trends.test.ts";
+import "../api/verify.test.ts";

@@ -7,3 +7,4 @@ import "../datasets/import-errors.test.ts";
 import "../datasets/import.test.ts";
 import "../datasets/other-tools.test.ts";
 import "../datasets/revisions.test.ts";
+import "../datasets/totals.test.ts";

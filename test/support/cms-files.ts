@@ -28,6 +28,7 @@ export function csv(...rows: string[]): string {
 export function plainImport(file: string, out: string): ImportOptions {
   const nothing = {
     codesFile: null,
+    totalsFile: null,
     released: null,
     sourceUrl: null,
     allowUnterminated: false,

@@ -3,6 +3,7 @@ import { statusOf } from "../../../engine/query.ts";
 import { endpoint } from "../endpoint.ts";
 import { gapsOf } from "../not-found.ts";
 import { datasetsResponse } from "../responses.ts";
+import { verifyOf } from "../verify.ts";
 
 /** Answers with the data versions that are served. */
 
@@ -44,6 +45,8 @@ export const datasets = endpoint({
         synthetic: isSynthetic,
         previous,
         coverage: gapsOf(image),
+        verify: verifyOf(provenance),
+        totals: provenance.totals ?? null,
       };
     }),
   }),

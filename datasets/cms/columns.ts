@@ -1,0 +1,26 @@
+/** The columns of CMS's file by Provider and Service. */
+
+/** The names of the 2023 release. They are compared by letters and digits only. */
+export const requiredNames = {
+  ccn: "Rndrng_Prvdr_CCN",
+  facility: "Rndrng_Prvdr_Org_Name",
+  city: "Rndrng_Prvdr_City",
+  state: "Rndrng_Prvdr_State_Abrvtn",
+  code: "APC_Cd",
+  procedure: "APC_Desc",
+  charge: "Avg_Tot_Sbmtd_Chrgs",
+  allowed: "Avg_Mdcr_Alowd_Amt",
+} as const;
+/** Optional columns that a file lacks become null in every row. */
+export const columnNames = {
+  ...requiredNames,
+  street: "Rndrng_Prvdr_St",
+  zip: "Rndrng_Prvdr_Zip5",
+  ruralUrbanCode: "Rndrng_Prvdr_RUCA",
+  ruralUrbanDescription: "Rndrng_Prvdr_RUCA_Desc",
+  services: "CAPC_Srvcs",
+  beneficiaries: "Bene_Cnt",
+  payment: "Avg_Mdcr_Pymt_Amt",
+  outlierServices: "Outlier_Srvcs",
+  outlierAmount: "Avg_Mdcr_Outlier_Amt",
+} as const;
