@@ -39,6 +39,8 @@ export class Health {
   fault: string | undefined;
   /** Whether this server has never read the accounts that servers share. */
   isUnread = () => false;
+  /** Names the data versions that were served before and can't be now, though their files are there. */
+  lostVersions = (): string[] => [];
 
   get isFit(): boolean {
     return this.isReady && this.isSaved && this.hasRoom && !this.isUnread() && !isStopping();
