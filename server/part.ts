@@ -103,7 +103,7 @@ export interface SharedState {
   settle(): Promise<void>;
   /** Whether it is this server's turn to deliver events. */
   delivers(): boolean;
-  /** Whether this server has never read the accounts. */
+  /** Whether this server has never read the accounts, or can't store what it reads. */
   isUnread(): boolean;
   /** Begins to get permits. @param answer sends answers to requests that wait in a serving thread */
   begin(accounts: Accounts, answer: (thread: number, answers: PermitAnswer[]) => void): Promise<void>;

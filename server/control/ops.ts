@@ -23,6 +23,8 @@ export const maxWaitingRequests = 16;
 
 interface OpsOptions {
   isReady(): boolean;
+  /** Names the data versions that were served before and can't be now, though their files are there. */
+  lostVersions(): string[];
   metrics: Pick<Metrics, "text" | "contentType">;
   /** The pages that the core doesn't serve; undefined until the server is ready. */
   pages(): OpsPages | undefined;
@@ -60,8 +62,11 @@ export interface Operator {
 export async function listenOps(settings: Settings, health: Health): Promise<Operator> {
   const { OPS_HOST: host, OPS_PORT: port, OPS_ALLOWED_HOSTS: allowedHosts = [] } = settings;
   const operator: Operator = { port, pages: undefined };
-  const isReady = () => health.isFit;
-  const server = opsServer({ isReady, metrics, pages: () => operator.pages, allowedHosts });
+  const server = opsServer({
+    isReady: () => health.isFit,
+    lostVersions: () => health.lostVersions(),
+    ...{ metrics, pages: () => operator.pages, allowedHosts },
+  });
   closers.push(() => {
     server.close();
     server.closeAllConnections();
@@ -113,7 +118,7 @@ function fail(error: unknown, { url }: IncomingMessage, response: ServerResponse
 }
 
 async function answerRequest(
-  { isReady, metrics, pages, allowedHosts }: OpsOptions,
+  { isReady, lostVersions, metrics, pages, allowedHosts }: OpsOptions,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -125,8 +130,14 @@ async function answerRequest(
   }
   const path = request.url?.split("?", 1)[0] ?? "";
   if (path === "/livez") return reply(response, 200, "ok\n");
-  if (path === "/readyz")
-    return isReady() ? reply(response, 200, "ready\n") : reply(response, 503, "not ready\n");
+  if (path === "/readyz") {
+    const lines = lostVersions().map(
+      (version) => `data version ${version} isn't served, though it was before and its file is there\n`,
+    );
+    return isReady()
+      ? reply(response, 200, `ready\n${lines.join("")}`)
+      : reply(response, 503, `not ready\n${lines.join("")}`);
+  }
   if (path === "/metrics") return reply(response, 200, await metrics.text(), metrics.contentType);
   const shown = pages();
   if (shown === undefined) return reply(response, 503, "starting\n");

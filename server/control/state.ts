@@ -37,8 +37,10 @@ export class Health {
   savedAtMs = performance.now();
   /** The reason why the state's files can't be used; undefined while they can be used. */
   fault: string | undefined;
-  /** Whether this server has never read the accounts that servers share. */
+  /** Whether this server has never read the accounts that servers share, or can't store what it reads. */
   isUnread = () => false;
+  /** Names the data versions that were served before and can't be now, though their files are there. */
+  lostVersions = (): string[] => [];
 
   get isFit(): boolean {
     return this.isReady && this.isSaved && this.hasRoom && !this.isUnread() && !isStopping();

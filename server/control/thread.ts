@@ -61,6 +61,7 @@ async function start({ settings, parts }: Configuration): Promise<void> {
   const threads = new ServingThreads(settings, pagesModule);
   const publish = (published: readonly PublishedVersion[]) => threads.publish(published);
   const snapshots = await loadData(settings, state, health, publish);
+  health.lostVersions = () => snapshots.lost();
 
   const context: PartContext = {
     ...{ settings, log, metrics, store, repeat, unlessStopping },

@@ -33,6 +33,10 @@ export class Metrics {
     "hcqs_snapshots_unreadable",
     "Snapshot files that can't be read or loaded now because of a system error. The server retries them",
   );
+  readonly snapshotsLost = this.#gauge(
+    "hcqs_snapshots_lost",
+    "Data versions that were served before and can't be now, though their files are there",
+  );
   readonly snapshotChanges = this.counter(
     "hcqs_snapshot_changes_total",
     "Data versions published or retired since the start",

@@ -59,6 +59,20 @@ interface Loaded {
   isAdmitted: boolean;
 }
 
+/** A file that is refused, or that can't be read, loaded or registered now. */
+export interface FaultyFile {
+  file: string;
+  reason: string;
+  /** Time of the refusal in ISO 8601; null for a file that isn't refused. */
+  at: string | null;
+  /** The data version that the file's name states; null if it states none. */
+  version: string | null;
+  /** Whether this version is served, from memory, as it was loaded before. */
+  isServed: boolean;
+  /** Whether this version was served before, and can't be now. */
+  isLost: boolean;
+}
+
 /** Why a file isn't served. */
 interface Fault {
   readonly reason: string;
@@ -98,6 +112,8 @@ export class SnapshotFolder {
   #isClosed = false;
   /** Whether the log says that the last version's file is gone. */
   #isLastGone = false;
+  /** The lost versions that the log has named. */
+  #lost: readonly string[] = [];
   /** The last comparison of each image with the previous revision, and the previous revision's checksum. */
   readonly #previous = new WeakMap<Image, { sha256: string; changes: Previous }>();
 
@@ -140,14 +156,24 @@ export class SnapshotFolder {
     return this.#admitted.some((loaded) => loaded.isThere && isReal(loaded));
   }
 
-  /**
-   * Lists refused files, and files that can't be read, loaded or registered now. `at` is the time of a refusal in ISO
-   * 8601; null for a file that isn't refused.
-   */
-  refused(): { file: string; reason: string; at: string | null }[] {
-    const files = new Map(Array.from(this.#faults, ([file, { reason, at }]) => [file, { file, reason, at }]));
-    for (const [file, reason] of this.#unreachable) files.set(file, { file, reason, at: null });
-    return [...files.values()];
+  /** Lists refused files, and files that can't be read, loaded or registered now. */
+  refused(): FaultyFile[] {
+    const faults = new Map(this.#faults);
+    for (const [file, reason] of this.#unreachable) faults.set(file, { reason, at: null });
+    const served = new Set(this.#served.map(({ name }) => name));
+    return Array.from(faults, ([file, { reason, at }]) => ({
+      ...{ file, reason, at },
+      version: versionIn(file) === undefined ? null : versionOf(file),
+      isServed: served.has(file),
+      isLost: this.#known.has(file) && !this.#loaded.has(file),
+    }));
+  }
+
+  /** Names the data versions that were served before and can't be now, though their files are there. */
+  lost(): string[] {
+    return this.refused()
+      .filter(({ isLost }) => isLost)
+      .map(({ file }) => versionOf(file));
   }
 
   /** Compares a version with the previous revision, once for each pair. Null if the previous revision isn't served. */
@@ -226,7 +252,7 @@ export class SnapshotFolder {
       if (this.#unreachable.get(name) !== reason) this.#tellRetry(name, reason);
     this.#unreachable = unreachable;
     await this.#publish();
-    this.#countUnreadable();
+    this.#tellFaults();
     this.#loading ??= this.#loadAll().finally(() => {
       this.#loading = undefined;
     });
@@ -263,7 +289,7 @@ export class SnapshotFolder {
       }
     }
     await this.#with.endLoads();
-    this.#countUnreadable();
+    this.#tellFaults();
   }
 
   #inTurn(a: string, b: string): number {
@@ -474,8 +500,18 @@ export class SnapshotFolder {
     this.#with.log.error({ file: name, reason }, "snapshot can't be read or served yet; retrying");
   }
 
-  #countUnreadable(): void {
-    this.#with.metrics.snapshotsUnreadable.set(this.refused().filter(({ at }) => at === null).length);
+  #tellFaults(): void {
+    const { log, metrics } = this.#with;
+    metrics.snapshotsUnreadable.set(this.refused().filter(({ at }) => at === null).length);
+    const lost = this.lost();
+    metrics.snapshotsLost.set(lost.length);
+    const versions = lost.filter((version) => !this.#lost.includes(version));
+    this.#lost = lost;
+    if (versions.length > 0)
+      log.error(
+        { versions },
+        "data versions that were served before aren't served now, though their files are there",
+      );
   }
 }
 

@@ -17,10 +17,12 @@ const metrics = {
     return make();
   },
 };
+let lost: string[] = [];
 /** Undefined while the server starts. */
 let shown: OperatorConsole | undefined;
 const server = opsServer({
   isReady: () => true,
+  lostVersions: () => lost,
   metrics,
   pages: () => shown,
   allowedHosts: ["prometheus.example"],
@@ -36,6 +38,20 @@ async function ask(request: string, headers: Record<string, string> = {}) {
   await connection.send(requestText(request, { Connection: "close", ...headers }));
   return connection.answer(request.split(" ")[0]);
 }
+
+test("readiness names the versions that were served before and can't be now", async () => {
+  assert.equal(String((await ask("GET /readyz")).body), "ready\n");
+  lost = ["2023.1", "2022.2"];
+  const { status, body } = await ask("GET /readyz");
+  lost = [];
+  assert.deepEqual(
+    [status, String(body)],
+    [
+      200,
+      "ready\ndata version 2023.1 isn't served, though it was before and its file is there\ndata version 2022.2 isn't served, though it was before and its file is there\n",
+    ],
+  );
+});
 
 test("a request whose handler fails gets 500, and the next one is answered", async () => {
   make = () => Promise.reject(new Error("the disk is gone"));

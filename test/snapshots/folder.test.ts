@@ -205,6 +205,83 @@ test("other content under a served version number is refused, even after deletio
   assert.deepEqual(trial.store.versions.byName("2024.1"), known);
 });
 
+/** What a file's entry says of its version. */
+const versionsOf = ({ snapshots }: Trial) =>
+  snapshots
+    .refused()
+    .map(({ file, version, isServed, isLost }) => [file, version, isServed, isLost])
+    .sort();
+const lostNow = "data versions that were served before aren't served now, though their files are there";
+
+test("for each refused file it is known whether its version is served, from memory, or was before", async () => {
+  const trial = new Trial();
+  const damaged = fileOf("2023.1").subarray(0, 500);
+  for (const version of ["2022.1", "2023.1", "2024.1"]) trial.put(`${version}.parquet`, fileOf(version));
+  await trial.snapshots.settle();
+  trial.put("2023.1.parquet", damaged);
+  trial.put("2025.1.parquet", damaged);
+  trial.put("last.parquet", damaged);
+  unlinkSync(trial.path("2022.1.parquet"));
+  await trial.snapshots.settle();
+  assert.deepEqual(trial.served, ["2024.1", "2023.1"]);
+  assert.deepEqual(versionsOf(trial), [
+    ["2023.1.parquet", "2023.1", true, false],
+    ["2025.1.parquet", "2025.1", false, false],
+    ["last.parquet", null, false, false],
+  ]);
+  assert.deepEqual([trial.snapshots.lost(), await trial.metric("hcqs_snapshots_lost")], [[], 0]);
+
+  // A file that is there again, or that is removed and comes back damaged, is of a version that was served.
+  trial.put("2022.1.parquet", damaged);
+  await trial.snapshots.settle();
+  assert.deepEqual(trial.snapshots.lost(), ["2022.1"]);
+  unlinkSync(trial.path("2023.1.parquet"));
+  await trial.snapshots.settle();
+  assert.deepEqual([trial.served, trial.snapshots.lost()], [["2024.1"], ["2022.1"]], "that one was removed");
+  trial.put("2023.1.parquet", fileOf("2023.1", 200));
+  for (let i = 0; i < 2; i++) await trial.snapshots.settle();
+  assert.deepEqual(trial.snapshots.lost().sort(), ["2022.1", "2023.1"]);
+  assert.equal(await trial.metric("hcqs_snapshots_lost"), 2);
+  assert.deepEqual(
+    trial.lines.filter(({ msg }) => msg === lostNow).map(({ versions }) => versions),
+    [["2022.1"], ["2023.1"]],
+    "each is logged once",
+  );
+  for (const version of ["2022.1", "2023.1"]) trial.put(`${version}.parquet`, fileOf(version));
+  await trial.snapshots.settle();
+  assert.deepEqual([trial.snapshots.lost(), await trial.metric("hcqs_snapshots_lost")], [[], 0]);
+  assert.deepEqual(trial.served, ["2024.1", "2023.1", "2022.1"]);
+});
+
+test("after a restart, a version whose file is damaged or can't be read is lost, and none whose file is gone", async () => {
+  const before = new Trial();
+  const versions = ["2021.1", "2022.1", "2023.1", "2024.1"];
+  for (const version of versions) before.put(`${version}.parquet`, fileOf(version));
+  await before.snapshots.settle();
+  const next = new Trial({ store: before.store });
+  next.put("2024.1.parquet", fileOf("2024.1"));
+  next.put("2023.1.parquet", fileOf("2023.1").subarray(0, 500));
+  symlinkSync("nowhere", next.path("2022.1.parquet"));
+  await next.snapshots.settle();
+  assert.deepEqual(next.served, ["2024.1"]);
+  assert.deepEqual(versionsOf(next), [
+    ["2022.1.parquet", "2022.1", false, true],
+    ["2023.1.parquet", "2023.1", false, true],
+  ]);
+});
+
+test("a synthetic version that real ones hide isn't lost", async () => {
+  const { store } = new Trial();
+  const synthetic = syntheticSnapshot({ dataYear: 2024, revision: 1, rows: 50, seed: defaultSampleSeed });
+  for (const trial of [new Trial({ store }), new Trial({ store })]) {
+    trial.put("2024.1.parquet", encodeSnapshot(synthetic));
+    await trial.snapshots.settle();
+    trial.put("2023.1.parquet", fileOf("2023.1"));
+    for (let i = 0; i < 2; i++) await trial.snapshots.settle();
+    assert.deepEqual([trial.served, trial.snapshots.lost()], [["2023.1"], []]);
+  }
+});
+
 test("versions are registered only when serving begins, so a failed start leaves the registry unchanged", async () => {
   const store = Store.inMemory();
   store.versions.serve("2023.1", "a", "b", new Date(0));

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { rmSync, truncateSync } from "node:fs";
 import { after, before } from "node:test";
 import type { Browser } from "playwright-core";
 import type { Sample } from "../../server/parts/console/browser/sample.ts";
+import { coverageText } from "../../server/parts/console/browser/tables.ts";
 import {
   accessibilityFaults,
   type GuardedPage,
@@ -13,6 +15,7 @@ import {
   testOfClicks,
   wide,
 } from "../support/browser.ts";
+import { metricsText } from "../support/metrics-text.ts";
 import {
   call,
   createKey,
@@ -85,13 +88,71 @@ test("an account with a used-up quota is listed first, with its event", async ()
   await section("Events")
     .getByRole("row", { name: /exhausted 100.?%/ })
     .waitFor();
-  await shown.page.getByText("1 account has used up the month's quota: exhausted.").waitFor();
-  await shown.page
-    .locator(".attention", {
-      hasText:
-        "of requests in the last 10 minutes are refused, being over a rate or quota (429): most of exhausted",
-    })
+  const attention = shown.page.locator(".attention");
+  await attention
+    .filter({ hasText: "of requests in the last 10 minutes are refused, being over a month's quota (429)." })
     .waitFor();
+  assert.doesNotMatch((await attention.textContent()) ?? "", /over a rate/);
+  const line = attention.getByText(
+    /^1 account has used up the month's quota: exhausted\. The next month begins/,
+  );
+  const [, command = ""] = /To raise a quota before: hcqs (.*)$/.exec((await line.textContent()) ?? "") ?? [];
+  const [name, ...words] = command.replace(/N$/, "1000").split(" ");
+  assert.equal(name, "keys");
+  assert.equal((await server.keys(...words)).code, 0, command);
+  assert.equal(
+    (await call(server, "GET /api/v1/usage", { Authorization: `Bearer ${exhausted}` })).status,
+    200,
+  );
+});
+
+/** Cuts a file under the server that may serve it, as an interrupted copy does. */
+const damage = (folder: string, version: string) => truncateSync(`${folder}/${version}.parquet`, 500);
+
+test("for a damaged file the console says what is served and what to do, and after a restart that a version is gone", async () => {
+  const [folder, stateDir] = [datasetsFolder(["2023.2", "2024.3"]), temporaryFolder()];
+  const first = await startServer({ datasetsDir: folder, stateDir });
+  damage(folder, "2023.2");
+  const attentionOf = ({ page }: GuardedPage) => page.locator(".attention");
+  const row = ({ page }: GuardedPage) => page.getByRole("row", { name: /2023\.2\.parquet/ });
+  const before = await openPage(browser, first.ops);
+  await before.page.goto("/");
+  await row(before).getByText("2023.2: served, from memory").waitFor();
+  await row(before)
+    .getByText("Replace the file with a good copy. Don't remove it, and don't restart")
+    .waitFor();
+  await attentionOf(before).getByText("1 file is refused. What to do stands below.").waitFor();
+  assert.doesNotMatch((await before.page.locator("main").textContent()) ?? "", /\brm |any more/);
+  await before.close();
+  await first.stop();
+
+  const second = await startServer({ datasetsDir: folder, stateDir });
+  const after = await openPage(browser, second.ops, { bypassCSP: true });
+  await after.page.goto("/");
+  const gone =
+    "1 data version isn't served any more, though its file is there: 2023.2. What to do stands below.";
+  await attentionOf(after).locator(".bad", { hasText: gone }).waitFor();
+  await row(after).getByText("2023.2: not served, though it was before").waitFor();
+  await row(after).getByText(`rm ${folder}/2023.2.parquet`).waitFor();
+  const ready = await fetch(`${second.ops}/readyz`);
+  assert.deepEqual(
+    [ready.status, await ready.text()],
+    [200, "ready\ndata version 2023.2 isn't served, though it was before and its file is there\n"],
+  );
+  assert.match(await metricsText(second.ops), /^hcqs_snapshots_lost 1$/m);
+  assert.deepEqual(await accessibilityFaults(after.page), []);
+  // What is offered ends it.
+  rmSync(`${folder}/2023.2.parquet`);
+  await attentionOf(after).getByText("Nothing needs attention.").waitFor();
+  after.assertWellBehaved();
+  await after.close();
+  await second.stop();
+});
+
+test("territories and DC aren't counted as states", () => {
+  assert.equal(coverageText(["AL", "AK", "DC", "PR", "WY"]), "3 states, DC, PR");
+  assert.equal(coverageText(["AL"]), "1 state");
+  assert.equal(coverageText(["PR"]), "0 states, PR");
 });
 
 for (const viewport of Object.values(sizes))
@@ -186,7 +247,16 @@ for (const viewport of [narrow, wide])
             p50: time,
             p90: time && time * 1.5,
             p99: time && time * 2 ** (i % 7),
-            ...{ refused: rate / 3, refusedBy: {}, unauthorized: 0, bytes: 1, connections: 1, memory: 1e8 },
+            ...{
+              refused: rate / 3,
+              overRate: rate / 3,
+              overQuota: 0,
+              refusedBy: {},
+              unauthorized: 0,
+              bytes: 1,
+              connections: 1,
+              memory: 1e8,
+            },
           });
           const history = {
             samples: Array.from({ length: seconds }, (_, i) => sampleOf(i, 1)),
@@ -231,7 +301,16 @@ test("many answers of one 4xx status are named with their route, few or those wi
   await page.waitForFunction("globalThis.isStreaming");
   const shownFor = async (requests: Sample["requests"]) => {
     const sample = { at: 1_790_000_000, seconds: 100, requests, times: [], p50: null, p90: null, p99: null };
-    const rest = { refused: 0, refusedBy: {}, unauthorized: 0, bytes: 1, connections: 1, memory: 1e8 };
+    const rest = {
+      refused: 0,
+      overRate: 0,
+      overQuota: 0,
+      refusedBy: {},
+      unauthorized: 0,
+      bytes: 1,
+      connections: 1,
+      memory: 1e8,
+    };
     const state = { server: {}, versions: [], refused: [], accounts: [], all_accounts: 0, events: [] };
     await page.evaluate(
       (detail) => dispatchEvent(new CustomEvent("history-of-test", { detail })),

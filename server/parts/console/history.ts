@@ -81,6 +81,8 @@ export class History {
       times,
       ...{ p50: percentile(times, 0.5), p90: percentile(times, 0.9), p99: percentile(times, 0.99) },
       refused: rate(refused),
+      overRate: rate(after.refused.burst - this.#before.refused.burst),
+      overQuota: rate(after.refused.quota - this.#before.refused.quota),
       unauthorized: rate(sum(after.unauthorized) - sum(this.#before.unauthorized)),
       bytes: rate(bytes),
       refusedBy: Object.fromEntries(refusedNow),

@@ -46,7 +46,7 @@ export function stateOf(
         procedures: counts.procedures,
         loaded_at: published[i].loadedAt,
         bytes: image.buffer.byteLength,
-        states: states.length,
+        states,
         missing_states,
       };
     }),

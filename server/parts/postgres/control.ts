@@ -138,7 +138,7 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
     change: (work) => directory.change(work),
     settle: () => delay(permitLifeMs),
     delivers: () => performance.now() < turnUntilMs - maxDeliveryMs,
-    isUnread: () => contact.isNone && directory.version === 0,
+    isUnread: () => directory.isBehind || (contact.isNone && directory.version === 0),
     wait: (thread, waits) => permits?.wait(thread, waits),
     async begin(accounts, answer) {
       const counts = new Counts(accounts, context, directory, table);
@@ -159,7 +159,10 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
         contact.answered();
         // Permits are used only after all changes were read that were in force when they were granted.
         const version = Number(rows[0]?.version ?? 0);
-        if (version > directory.version) await directory.read();
+        if (version > directory.version) {
+          await directory.read();
+          contact.read(nowMs);
+        }
         for (const { account: id, month, used } of rows) {
           const account = Number(id);
           // The quota may have been raised since: then this count is of the quota before.

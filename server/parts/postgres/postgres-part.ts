@@ -12,6 +12,9 @@ const form = `postgres://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]…]/DATABASE
 
 const sslModes: readonly string[] = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"];
 
+/** Parameters by which the driver would replace what stands in the URL. */
+const hidden: readonly string[] = ["host", "port", "user", "password"];
+
 const files: readonly string[] = ["sslrootcert", "sslcert", "sslkey"];
 
 /**
@@ -27,6 +30,7 @@ export function databaseUrls(text: string): string[] {
   if (urls.some((url) => !URL.parse(url)?.hostname))
     throw new DataError("DATABASE_URL", "another form", form);
   const { searchParams } = new URL(urls[0]);
+  if (hidden.some((name) => searchParams.has(name))) throw new DataError("DATABASE_URL", "another form", form);
   const mode = searchParams.get("sslmode");
   if (mode !== null && !sslModes.includes(mode))
     throw new DataError("DATABASE_URL", "another sslmode", sslModes.join(", "));

@@ -144,6 +144,7 @@ test("a refused snapshot file is shown with its reason", async () => {
     name === "state" && (data as State).refused.some(({ file }) => file === "2025.1.parquet");
   const events = await eventsUntil(isShown);
   const shown = events.find(isShown) ?? assert.fail("it is shown");
-  const { refused } = shown.data as State;
-  assert.match(refused[0].reason, /2025\.1\.parquet/);
+  const [{ reason, version, isServed, isLost }] = (shown.data as State).refused;
+  assert.match(reason, /2025\.1\.parquet/);
+  assert.deepEqual([version, isServed, isLost], ["2025.1", false, false]);
 });

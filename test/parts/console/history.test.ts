@@ -29,9 +29,10 @@ test("a sample holds the rates per second since the previous sample", () => {
   answer(1, 404, 0.003);
   thread.refused("quota", 0);
   thread.refused("burst", 7);
+  thread.refused("address", 7);
   assert.deepEqual(
     [0, 1, 7].map((slot) => traffic.refusedOf(slot)),
-    [1, 0, 1],
+    [1, 0, 2],
   );
   for (let i = 0; i < 12; i++) refusedBy.set(`account${i}`, 2 * i);
   thread.unauthorized("unknown");
@@ -44,7 +45,9 @@ test("a sample holds the rates per second since the previous sample", () => {
       requests: { "/a 200": 2, "/b 404": 0.5 },
       times: [[4, 5]],
       ...{ p50: null, p90: null, p99: null },
-      refused: 1,
+      refused: 1.5,
+      overRate: 0.5,
+      overQuota: 0.5,
       refusedBy: Object.fromEntries(Array.from({ length: 10 }, (_, i) => [`account${11 - i}`, 11 - i])),
       unauthorized: 0.5,
       bytes: 250,

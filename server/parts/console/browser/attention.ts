@@ -21,6 +21,9 @@ interface AttentionProps {
   range: string;
   /** Shares of requests in that time, from 0 to 1. */
   refusedShare: number;
+  /** Of the refused requests, those over a rate and those over a month's quota. */
+  overRateShare: number;
+  overQuotaShare: number;
   unauthorizedShare: number;
   failedShare: number;
   /** Answers in that time, keys as in a sample. */
@@ -44,18 +47,30 @@ function wrongText(answers: AttentionProps["answers"], time: string): string | f
   return `${percent((100 * count) / all)} of requests in ${time} are answered with 4xx: most, ${percent((100 * most) / all)}, with ${name.slice(at + 1)} at ${name.slice(0, at)}.`;
 }
 
+/** The command that raises a ceiling of an account, whose plan may have fixed ceilings. */
+function raise({ name, burst, quota }: State["accounts"][number], ceiling: "rate" | "quota"): string {
+  const account = /^[\w.@-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`;
+  const ceilings = ceiling === "rate" ? `--burst N --quota ${quota}` : `--burst ${burst} --quota N`;
+  return `hcqs keys update --account ${account} --plan enterprise ${ceilings}`;
+}
+
 export function Attention(props: AttentionProps) {
-  const { state, range, refusedShare, unauthorizedShare, failedShare, answers, refusedBy, slow } = props;
+  const { state, range, refusedShare, overRateShare, overQuotaShare, unauthorizedShare } = props;
+  const { failedShare, answers, refusedBy, slow } = props;
   const { accounts, events, refused } = state;
   const time = `the last ${range.replace(/^an? /, "")}`;
   const of = (all: typeof accounts) => all.map(({ name }) => name).join(", ");
   const exhausted = accounts.filter(({ used, quota }) => used >= quota);
   const near = accounts.filter(({ used, quota }) => used < quota && used >= leastQuotaShare * quota);
   const failed = events.filter(({ state }) => state === "failed");
-  const mostRefused = Object.entries(refusedBy)
+  const overRate = Object.entries(refusedBy)
+    .filter(([name]) => !exhausted.some((one) => one.name === name))
     .sort(([, a], [, b]) => b - a)
     .slice(0, namedAccounts)
     .map(([name]) => name);
+  const fast = accounts.find(({ name }) => name === overRate[0]);
+  const otherShare = refusedShare - overRateShare - overQuotaShare;
+  const lost = refused.filter(({ isLost }) => isLost);
   const trying = events.filter(({ state, tries }) => state === "pending" && tries > 0).length;
   const some = (count: number, one: string, more: string, what: string) =>
     count > 0 && `${counted(count, one, more)} ${what}`;
@@ -63,11 +78,12 @@ export function Attention(props: AttentionProps) {
     failedShare > 0 &&
       `${percent(100 * failedShare)} of requests in ${time} fail by the server's fault (5xx): see the log.`,
     some(
-      refused.length,
-      "file is",
-      "files are",
-      "refused; the previous data is still served. What to do stands below.",
+      lost.length,
+      "data version isn't",
+      "data versions aren't",
+      `served any more, though ${lost.length === 1 ? "its file is" : "their files are"} there: ${lost.map(({ version }) => version).join(", ")}. What to do stands below.`,
     ),
+    some(refused.length, "file is", "files are", "refused. What to do stands below."),
     some(
       failed.length,
       "delivery has",
@@ -76,13 +92,18 @@ export function Attention(props: AttentionProps) {
     ),
   ];
   const warn = [
-    refusedShare >= leastRefusedShare &&
-      `${percent(100 * refusedShare)} of requests in ${time} are refused, being over a rate or quota (429)${mostRefused.length > 0 ? `: most of ${mostRefused.join(", ")}` : ""}.`,
+    overRateShare >= leastRefusedShare &&
+      `${percent(100 * overRateShare)} of requests in ${time} are refused, being over a rate (429)${overRate.length > 0 ? `: most of ${overRate.join(", ")}` : ""}.${fast === undefined ? "" : ` To raise a rate: ${raise(fast, "rate")}`}`,
+    overQuotaShare >= leastRefusedShare &&
+      `${percent(100 * overQuotaShare)} of requests in ${time} are refused, being over a month's quota (429).`,
+    otherShare >= leastRefusedShare &&
+      `${percent(100 * otherShare)} of requests in ${time} are refused, being over an address's share of the pages' key (429): PORTAL_ADDRESS_RATE and PORTAL_ADDRESS_DAILY set it.`,
     unauthorizedShare >= leastUnauthorizedShare &&
       `${percent(100 * unauthorizedShare)} of requests in ${time} have no key that works (401).`,
     wrongText(answers, time),
     slow !== undefined && `Answers are slow: 1 % of requests take ${slow} or longer.`,
-    some(exhausted.length, "account has", "accounts have", `used up the month's quota: ${of(exhausted)}.`),
+    exhausted.length > 0 &&
+      `${counted(exhausted.length, "account has", "accounts have")} used up the month's quota: ${of(exhausted)}. The next month begins on the first, at 0:00 UTC. To raise a quota before: ${raise(exhausted[0], "quota")}`,
     some(near.length, "account is", "accounts are", `near the month's quota: ${of(near)}.`),
     some(trying, "delivery is", "deliveries are", "being retried."),
   ];

@@ -20,6 +20,9 @@ export interface Sample {
   p99: number | null;
   /** Requests that a ceiling refused. */
   refused: number;
+  /** Those of them over a rate, and those over a month's quota. */
+  overRate: number;
+  overQuota: number;
   /** The refused requests by account: the accounts with the most. */
   refusedBy: Record<string, number>;
   unauthorized: number;
@@ -88,6 +91,8 @@ export function merged(samples: readonly Sample[]): Sample {
     times,
     ...{ p50: percentile(times, 0.5), p90: percentile(times, 0.9), p99: percentile(times, 0.99) },
     refused: mean(({ refused }) => refused),
+    overRate: mean(({ overRate }) => overRate),
+    overQuota: mean(({ overQuota }) => overQuota),
     unauthorized: mean(({ unauthorized }) => unauthorized),
     bytes: mean(({ bytes }) => bytes),
     connections: highest(({ connections }) => connections),

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { percent, whole } from "../../../shared/browser/format.ts";
+import { counted, percent, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { State } from "../state.ts";
 
@@ -43,8 +43,28 @@ function Table({ about, none, ...rows }: RowsProps & { about?: string; none: str
 export function Refused({ state: { refused, server } }: Props) {
   if (refused.length === 0) return null;
   const quoted = (path: string) => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
-  return html`<${Table} title="Refused files" about="The previous data is still served. Copy a file again under another name, and rename it when it is whole; or remove it." heads=${["File", "Since", "Why", "To remove it"]}
-    rows=${refused.map(({ file, at, reason }) => [html`<code>${file}</code>`, time(at), html`<span class="bad">${reason}</span>`, html`<code>rm ${quoted(`${server.datasets}/${file}`)}</code>`])} none="" />`;
+  const rows = refused.map(({ file, at, reason, version, isServed, isLost }) => [
+    html`<code>${file}</code>`,
+    version === null
+      ? "none"
+      : html`${version}: ${isServed ? "served, from memory" : html`<span class=${isLost ? "bad" : ""}>not served${isLost && ", though it was before"}</span>`}`,
+    time(at),
+    html`<span class="bad">${reason}</span>`,
+    isServed
+      ? "Replace the file with a good copy. Don't remove it, and don't restart before that: the version would be gone."
+      : html`Replace the file with a good copy, or remove it: <code>rm ${quoted(`${server.datasets}/${file}`)}</code>`,
+  ]);
+  return html`<${Table} title="Refused files" about="To replace a file, copy it under a name that doesn't end in .parquet, and rename it when it is whole." heads=${["File", "Version", "Since", "Why", "What to do"]}
+    rows=${rows} none="" />`;
+}
+
+/** District and territories, which are no states. */
+const noStates = ["DC", "AS", "GU", "MP", "PR", "VI"];
+
+/** Counts states, and names the others: `49 states, DC, PR`. @param codes as in addresses */
+export function coverageText(codes: readonly string[]): string {
+  const others = noStates.filter((code) => codes.includes(code));
+  return [counted(codes.length - others.length, "state", "states"), ...others].join(", ");
 }
 
 export function Versions({ state: { versions } }: Props) {
@@ -55,7 +75,7 @@ export function Versions({ state: { versions } }: Props) {
     `${whole(version.priced_rows)} (${percent((100 * version.priced_rows) / version.rows)})`,
     whole(version.facilities),
     whole(version.procedures),
-    html`<details><summary>${version.states} states</summary><ul>${version.missing_states.map(({ state, reason }) => html`<li>${state}: ${reason}</li>`)}</ul></details>`,
+    html`<details><summary>${coverageText(version.states)}</summary><ul>${version.missing_states.map(({ state, reason }) => html`<li>${state}: ${reason}</li>`)}</ul></details>`,
     `${(version.bytes / 2 ** 20).toFixed(1)} MiB`,
     time(version.loaded_at),
   ]);

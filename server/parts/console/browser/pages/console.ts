@@ -131,7 +131,7 @@ function Page() {
         <${Figure} name=${`memory, ${counted(connections, "connection", "connections")}`} value=${now ? mebibytes(now.memory) : "–"} />
       </div>
       ${!state && html`<p class="attention quiet" aria-hidden="true">${"\u00a0"}</p>`}
-      ${state && html`<${Attention} state=${state} range=${span} refusedShare=${refusedShare ?? 0} unauthorizedShare=${shareOf(now, unauthorizedOf) ?? 0} answers=${countsOf(now?.requests)} refusedBy=${refusedBy} failedShare=${shareOf(now, (sample) => rateOf(sample, /^5/)) ?? 0} slow=${isSlow ? micros(now?.p99 ?? null) : undefined} />`}
+      ${state && html`<${Attention} state=${state} range=${span} refusedShare=${refusedShare ?? 0} overRateShare=${shareOf(now, ({ overRate }) => overRate) ?? 0} overQuotaShare=${shareOf(now, ({ overQuota }) => overQuota) ?? 0} unauthorizedShare=${shareOf(now, unauthorizedOf) ?? 0} answers=${countsOf(now?.requests)} refusedBy=${refusedBy} failedShare=${shareOf(now, (sample) => rateOf(sample, /^5/)) ?? 0} slow=${isSlow ? micros(now?.p99 ?? null) : undefined} />`}
       <div class="pair">
         <${Lines} title="Requests per second" samples=${steps} now=${now} range=${span} seconds=${seconds} isLogarithmic=${false} series=${[
           {
