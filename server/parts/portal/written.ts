@@ -8,7 +8,7 @@ import { knownOf, type View, viewOf } from "./browser/explore-data.ts";
 import { type ExploreWords, type Note, placeShown, versionNote, wordsOf } from "./browser/explore-words.ts";
 import { addressText, hospitalText, hospitalViewOf } from "./browser/hospital-words.ts";
 import { type Nothing, seeTitle, type Way } from "./browser/nothing.ts";
-import { noHospital, orderText, paysTitle, shareOf, textOf, titleOf } from "./browser/words.ts";
+import { orderText, paysTitle, shareOf, textOf, titleOf } from "./browser/words.ts";
 import {
   caveatOf,
   controlsOf,
@@ -32,8 +32,13 @@ type Read = (path: string, query: string) => object;
 /**
  * Writes the numbers for a URL.
  * @param path the undecoded path of the Explore page, a hospital or a picture
+ * @returns the page's texts, and whether the hospital of the path isn't in the data
  */
-export function write(path: string, parameters: URLSearchParams, read: Read): Written {
+export function write(
+  path: string,
+  parameters: URLSearchParams,
+  read: Read,
+): Written & { isMissing: boolean } {
   const answers = new Map<string, object | Failure>();
   const answerAt = (target: string) => {
     const answer = answers.get(target) ?? answerOf(target, read);
@@ -58,7 +63,7 @@ export function write(path: string, parameters: URLSearchParams, read: Read): Wr
             ],
           }
         : { answer };
-  return written(words, known);
+  return { ...written(words, known), isMissing: "isMissing" in words };
 }
 
 /** @throws ApiError if not only the data is absent */
@@ -198,10 +203,11 @@ function writeHospital(path: string, parameters: URLSearchParams, ask: Ask) {
   const ccn = path.slice("/facilities/".length);
   const [year, procedure] = ["year", "procedure"].map((name) => parameters.get(name));
   const view = hospitalViewOf(ccn, year, procedure, ask);
-  if (view instanceof Failure) {
-    const why = noHospital(ccn, year);
-    const sentence = `<h1>Nothing was found.</h1><p class="under">${escapeHtml(why)} <a href="/">Explore what there is</a></p>`;
-    return { title: "Nothing was found", description: why, sentence, tables: [], isHospital: true };
+  if ("ways" in view) {
+    const { title, why, ways } = view;
+    const links = ways.map((way) => linkHtml(path, parameters, way)).join(" · ");
+    const sentence = `<h1>${escapeHtml(title)}.</h1><p class="under">${escapeHtml(why)} ${links}</p>`;
+    return { title, description: why, sentence, tables: [], isHospital: true, isMissing: true };
   }
   const { facility, data, source } = view.answer;
   const { own, share, further } = hospitalText(view);

@@ -67,6 +67,8 @@ export interface View {
   pinned: Pinned[];
   /** The procedure's unpriced hospitals if no hospital in the place has a price; null otherwise or without any. */
   unpriced: FacilitiesAnswer | null;
+  /** The procedure group that the address means by a code in another form, such as 5072.0, if it has none; else null. */
+  meant: ProcedureAnswer["procedure"] | null;
   unknown: UnknownPlace | null;
   /** The nearest hospital with a price if none around `near` has one; null otherwise, or if none is found. */
   nearest: Priced | null;
@@ -167,9 +169,19 @@ function servedView(choice: Choice, ask: Ask): View {
           : isCovered
             ? unpricedOf(choice, code, ask)
             : null,
+    meant: nation instanceof Failure ? meantBy(code, year, ask) : null,
     unknown: unknownPlace(choice, scope),
     nearest: unpriced && near !== null && unlessFailed(nation) ? nearestOf(code, near, year, ask) : null,
   };
+}
+
+/** Finds the group that a code in a spreadsheet's form means, such as 5,072 or 5072.0; null if none. */
+function meantBy(code: string, year: string | null, ask: Ask) {
+  const [, first, rest] = /^(\d),?(\d{3})(?:\.0*)?$/.exec(code) ?? [];
+  const meant = `${first}${rest}`;
+  if (first === undefined || meant === code) return null;
+  const [found] = ask<[ProcedureAnswer]>(pathOf(`/healthcare/procedures/${meant}`, {}, year));
+  return unlessFailed(found)?.procedure ?? null;
 }
 
 /** Shows the procedure that words surely mean. Otherwise shows no prices, so that no visitor takes them for an answer. */
@@ -188,7 +200,7 @@ function searchedView(choice: Choice, words: string, ask: Ask): View {
     other: isOther ? otherMeaning(words, choice.year, ask) : null,
     datasets: unlessFailed(versions)?.data ?? [],
     ...{ scope: noPrice, nation: noPrice, trends: noPrice, list: emptyList, few: null },
-    ...{ pinned: [], unpriced: null, unknown: null, nearest: null },
+    ...{ pinned: [], unpriced: null, meant: null, unknown: null, nearest: null },
   };
 }
 

@@ -128,7 +128,7 @@ function yearBefore({ choice, trends, scope }: View): string {
 }
 
 function nothingOf(view: View): Nothing {
-  const { choice, search, other, code, unpriced, unknown, nation, nearest, datasets } = view;
+  const { choice, search, other, code, meant, unpriced, unknown, nation, nearest, datasets } = view;
   if (other !== null && "unknown" in other) {
     const last = wayOn(choice, true);
     return unknownText(other.unknown, false, last, { q: null, procedure: null });
@@ -138,7 +138,7 @@ function nothingOf(view: View): Nothing {
   const known = unlessFailed(nation);
   if (unknown !== null) return unknownText(unknown, choice.near === null, wayOn(choice, known !== null));
   return nothingText({
-    ...{ choice, code, unpriced, nearest, datasets },
+    ...{ choice, code, meant, unpriced, nearest, datasets },
     procedure: (unpriced ?? known)?.procedure,
     version: known?.source.data_version,
   });
