@@ -139,7 +139,7 @@ function writePrices(path: string, asked: URLSearchParams, ask: Ask) {
     controls,
     title: words.title,
     description: [textOf(main), ...ownText, words.note?.text, caveatOf(source)].filter(Boolean).join(" "),
-    sentence: `<h1>${htmlOf(main)}</h1>${noteOf(source)}${path.startsWith("/embed") ? "" : noteHtml(path, parameters, words.note) + under}`,
+    sentence: `${path.startsWith("/embed") ? "" : noteHtml(path, parameters, words.note, true)}<h1>${htmlOf(main)}</h1>${noteOf(source)}${path.startsWith("/embed") ? "" : noteHtml(path, parameters, words.note, false) + under}`,
     tables: [
       formOf(path),
       tableOf(
@@ -167,10 +167,12 @@ function linkHtml(path: string, parameters: URLSearchParams, { text, changes, ho
   return `<a href="${escapeHtml(url)}">${escapeHtml(text)}</a>`;
 }
 
-function noteHtml(path: string, parameters: URLSearchParams, note: Note | null): string {
-  if (note === null) return "";
+/** @param isFirst whether it is the place above everything, where the note stands if data versions are gone */
+function noteHtml(path: string, parameters: URLSearchParams, note: Note | null, isFirst: boolean): string {
+  if (note === null || note.isGone !== isFirst) return "";
   const { text, link } = note;
-  return `<p class="under">${escapeHtml(text)} ${link === null ? "" : linkHtml(path, parameters, link)}</p>`;
+  const kind = note.isGone ? "band wrong" : "under";
+  return `<p class="${kind}">${escapeHtml(text)} ${link === null ? "" : linkHtml(path, parameters, link)}</p>`;
 }
 
 const noWords: Nothing = { title: "Nothing was found", why: "", ways: [] };
@@ -194,7 +196,7 @@ function writeNothing(
   return {
     title: words.title || title,
     description: [`${title}.`, why, before].filter(Boolean).join(" "),
-    sentence: `<h1>${escapeHtml(title)}.</h1>${noteOf(source)}${noteHtml(path, parameters, words.note)}${under(`${escapeHtml(why)} ${links.join(" · ")}`)}${before ? under(escapeHtml(before)) : ""}${list.join("")}`,
+    sentence: `${noteHtml(path, parameters, words.note, true)}<h1>${escapeHtml(title)}.</h1>${noteOf(source)}${noteHtml(path, parameters, words.note, false)}${under(`${escapeHtml(why)} ${links.join(" · ")}`)}${before ? under(escapeHtml(before)) : ""}${list.join("")}`,
     tables: [formOf(path)],
   };
 }
@@ -219,7 +221,7 @@ function writeHospital(path: string, parameters: URLSearchParams, ask: Ask) {
     description: [`${addressText(view.answer)}.`, note?.text, own, further, caveatOf(source)]
       .filter(Boolean)
       .join(" "),
-    sentence: `<div><h1>${escapeHtml(facility.facility)}</h1><p class="under quiet">${escapeHtml(addressText(view.answer))}</p>${noteOf(source)}${noteHtml(path, parameters, note)}<p class="under">${escapeHtml(own)}</p><p class="under small">${escapeHtml(share)}</p><p class="under further">${escapeHtml(further)}</p></div>${yearField(String(source.data_year))}`,
+    sentence: `<div>${noteHtml(path, parameters, note, true)}<h1>${escapeHtml(facility.facility)}</h1><p class="under quiet">${escapeHtml(addressText(view.answer))}</p>${noteOf(source)}${noteHtml(path, parameters, note, false)}<p class="under">${escapeHtml(own)}</p><p class="under small">${escapeHtml(share)}</p><p class="under further">${escapeHtml(further)}</p></div>${yearField(String(source.data_year))}`,
     tables: [
       tableOf(
         `What it charges, ${source.data_year}`,

@@ -665,6 +665,7 @@ test("a page of an older data version links to the newest; a version that is gon
   for (const year of ["2019.1", "2023.999", "1999"]) {
     const { sentence, head } = writtenAt(`${place}&year=${year}&versions=2019.1,2024.1`, versions);
     assert.match(textIn(sentence, "h1"), /^In Texas, .* for cataract surgery/);
+    assert.match(sentence, /<div class="sentence"><p class="band wrong">/, "that it is gone is said first");
     for (const html of [sentence, head])
       assert.match(
         html,
@@ -673,6 +674,19 @@ test("a page of an older data version links to the newest; a version that is gon
         ),
       );
   }
+});
+
+test("a data version to compare that is gone is named, and the others are compared", () => {
+  const [newest, older] = [2024, 2023].map((dataYear) =>
+    imageOf(syntheticSnapshot({ dataYear, revision: 1, rows: 8000, seed: 1 })),
+  );
+  const at = (compared: string) =>
+    writtenAt(`procedure=5491&year=2024.1&versions=${compared}`, versionsOf(newest, older)).sentence;
+  assert.match(
+    at("2021.1,2022,2023.1,2024.1"),
+    /<div class="sentence"><p class="band wrong">Of the years to compare, “2021\.1”, “2022” aren.{1,5}t in the data \(any more\)\. <a href="\/\?procedure=5491">See the newest, 2024\.1/,
+  );
+  assert.doesNotMatch(at("2023.1,2024.1"), /band wrong/);
 });
 
 test("a year that no data has is named before the amounts, on a hospital's page too", () => {

@@ -19,8 +19,8 @@ export function Sentence({ words, view }: { words: ExploreWords; view: View }) {
   const { note } = words;
   /** The caveat of the numbers shown or, without numbers, of the newest data. */
   const caveat = knownOf(view)?.source.caveat ?? view.datasets[0]?.caveat;
-  const band = html`<${WarningBand} caveat=${caveat} /><${VersionNote} note=${note} />`;
-  return html`<${Prices} words=${words} code=${view.code} band=${band} />`;
+  const band = html`<${WarningBand} caveat=${caveat} />${!note?.isGone && html`<${VersionNote} note=${note} />`}`;
+  return html`${note?.isGone && html`<${VersionNote} note=${note} />`}<${Prices} words=${words} code=${view.code} band=${band} />`;
 }
 
 interface PricesProps {

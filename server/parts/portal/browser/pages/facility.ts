@@ -66,12 +66,14 @@ function Shown({ view, sorted, shown }: ShownProps) {
   const { answer, code, near, datasets } = view;
   const { facility, data, source } = answer;
   const { own, share, further } = hospitalText(view);
+  const note = versionNote(view, source.data_version);
   return html`<div class="sentence heading">
       <div>
+        ${note?.isGone && html`<${VersionNote} note=${note} />`}
         <h1>${facility.facility}</h1>
         <p class="under quiet">${addressText(answer)}</p>
         <${WarningBand} caveat=${source.caveat} />
-        <${VersionNote} note=${versionNote(view, source.data_version)} />
+        ${!note?.isGone && html`<${VersionNote} note=${note} />`}
         <p class="under">${own}</p>
         <p class="under small">${share}</p>
         <p class="under further">${further}</p>
