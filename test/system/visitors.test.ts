@@ -5,7 +5,8 @@ import type { Browser, Page } from "playwright-core";
 import { publishSnapshot } from "../../datasets/revisions.ts";
 import { defaultSampleSeed, syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
 import { encodeSnapshot } from "../../engine/index.ts";
-import { type GuardedPage, launch, narrow, openPage, testOfClicks } from "../support/browser.ts";
+import type { ProcedureAnswer } from "../../server/parts/portal/browser/answers.ts";
+import { addressed, type GuardedPage, launch, narrow, openPage, testOfClicks } from "../support/browser.ts";
 import { ample, call, createKey, startServer, type TestServer, temporaryFolder } from "../support/server.ts";
 import { writing } from "../support/writing.ts";
 
@@ -135,5 +136,49 @@ testOfClicks(
       for (const { data_year, data_version, source } of rows)
         assert.ok(data_version.startsWith(`${data_year}.`) && source.includes(data_version), title);
     }
+  },
+);
+
+testOfClicks("the map has a target for DC, and names Puerto Rico and DC where it counts states", async () => {
+  const page = await open("/?procedure=5072", { viewport: narrow });
+  const { data } = JSON.parse(
+    String((await call(server, "GET /api/v1/healthcare/procedures/5072")).body),
+  ) as ProcedureAnswer;
+  const codes = data.map(({ state }) => state);
+  const counted = codes.filter((code) => code !== "DC" && code !== "PR").length;
+  const label = (await page.locator(".map svg[role=img]").getAttribute("aria-label")) ?? "";
+  assert.match(label, new RegExp(`^Map of the median charge by state, ${counted} states\\b`));
+  for (const [code, name] of [
+    ["DC", "DC"],
+    ["PR", "Puerto Rico"],
+  ]) {
+    assert.equal(label.includes(name), codes.includes(code), label);
+    const shape = page.locator(`.state[data-state="${code}"]`);
+    const box = (await shape.boundingBox()) ?? assert.fail(code);
+    await shape.click({ position: { x: box.width - 6, y: box.height - 6 } });
+    await addressed(page, (url) => url.searchParams.get("state") === code);
+    await page.goBack();
+    await shape.waitFor();
+  }
+});
+
+testOfClicks(
+  "a number that lost its zero leads to the hospital, and an empty circle to the nearest",
+  async () => {
+    const exported = String((await call(server, "GET /api/v1/export.csv?procedure=5072")).body);
+    const known: Record<string, string>[] = parse(exported, { columns: true });
+    const { ccn, facility } = known.find(({ ccn }) => ccn.startsWith("9")) ?? assert.fail("a hospital");
+    const page = await open(`/facilities/${ccn.slice(0, 2)}-${ccn.slice(2)}`, { mayFail: isNoPlace });
+    await page.getByRole("link", { name: `See ${facility}` }).click();
+    await page.locator("h1", { hasText: facility }).waitFor();
+    await page.goto("/?procedure=5072.0");
+    await page.getByRole("link", { name: "See 5072: Skin growth removal or biopsy" }).click();
+    await page.locator(".sentence h1", { hasText: " hospitals charge from " }).waitFor();
+    await page.goto("/?procedure=5072&near=59230&within=10");
+    await page.getByText(/The nearest with a price is [\d.]+ miles away/).waitFor();
+    const wider = page.getByRole("link", { name: /^See the hospitals within \d+ miles$/ });
+    const miles = /\d+/.exec(await wider.innerText())?.[0];
+    await wider.click();
+    await page.locator(".sentence h1", { hasText: `Within ${miles} miles of 59230, you pay` }).waitFor();
   },
 );

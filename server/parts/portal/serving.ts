@@ -64,28 +64,42 @@ export class Portal {
     if (method !== "GET" && method !== "HEAD")
       return plain("405 Method Not Allowed", "only GET and HEAD are allowed here\n", "Allow: GET, HEAD");
     if (hasBody) return plain("400 Bad Request", "a request for a page can't have a body\n");
-    const found =
-      (path === missingPage ? undefined : this.#files.get(path)) ??
-      (/^\/facilities\/[^/]+$/.test(path) ? this.#page(facilityPage) : undefined) ??
-      (/^\/embed(\/(charges|states|years|hospitals))?$/.test(path) ? this.#files.get(embedPage) : undefined);
+    const found = this.#find(path);
     const accepted = listIn(request, "accept-encoding");
     if (found === undefined) {
+      const withoutSlash = path.replace(/\/$/, "");
+      if (withoutSlash !== path && this.#find(withoutSlash) !== undefined)
+        return moved(withoutSlash, request.getQuery() ?? "");
       const { head, body } = formOf(this.#page(missingPage), accepted, "");
       return { status: 404, head: `404 Not Found\r\n${head}`, body };
     }
-    const { head, body } = formOf(
-      this.#written(found, path, request, codingOf(accepted)),
-      accepted,
-      listIn(request, "if-none-match"),
-    );
+    const { page, isMissing } = this.#written(found, path, request, codingOf(accepted));
+    const { head, body } = formOf(page, accepted, isMissing ? "" : listIn(request, "if-none-match"));
+    if (isMissing) return { status: 404, head: `404 Not Found\r\n${head}`, body };
     if (body === undefined) return { status: 304, head: `304 Not Modified\r\n${head}`, body };
     return { status: 200, head: `200 OK\r\n${head}`, body };
   }
 
-  /** Writes the numbers for a URL into a page. Beyond the budget, or after an error, returns the page unchanged. */
-  #written(page: WebFile, path: string, request: RequestHead, coding: Coding): WebFile {
+  #find(path: string): WebFile | undefined {
+    return (
+      (path === missingPage ? undefined : this.#files.get(path)) ??
+      (/^\/facilities\/[^/]+$/.test(path) ? this.#page(facilityPage) : undefined) ??
+      (/^\/embed(\/(charges|states|years|hospitals))?$/.test(path) ? this.#files.get(embedPage) : undefined)
+    );
+  }
+
+  /**
+   * Writes the numbers for a URL into a page. Beyond the budget, or after an error, returns the page unchanged.
+   * @returns the page, and whether it is of a hospital that isn't in the data
+   */
+  #written(
+    page: WebFile,
+    path: string,
+    request: RequestHead,
+    coding: Coding,
+  ): { page: WebFile; isMissing: boolean } {
     const begunMs = this.#nowMs();
-    if (page.slots === undefined || !this.#writing.hasLeft(begunMs)) return page;
+    if (page.slots === undefined || !this.#writing.hasLeft(begunMs)) return { page, isMissing: false };
     try {
       const written = write(path, new URLSearchParams(request.getQuery()), this.#context.read);
       let html = Buffer.from(page.bodies.identity).toString();
@@ -94,13 +108,16 @@ export class Portal {
         html = html.replace(page.slots[name], () => written[name]);
       const body = Buffer.from(html);
       return {
-        ...page,
-        bodies: { identity: body, ...(coding !== "identity" && { [coding]: compress(body, coding) }) },
-        etag: `"${hash("sha256", body, "base64url").slice(0, 22)}"`,
+        page: {
+          ...page,
+          bodies: { identity: body, ...(coding !== "identity" && { [coding]: compress(body, coding) }) },
+          etag: `"${hash("sha256", body, "base64url").slice(0, 22)}"`,
+        },
+        isMissing: written.isMissing,
       };
     } catch (error) {
       this.#context.report(error);
-      return page;
+      return { page, isMissing: false };
     } finally {
       this.#writing.spend(this.#nowMs() - begunMs);
     }
@@ -111,6 +128,12 @@ export class Portal {
     if (page === undefined) throw new Error(`the portal has no page ${path}`);
     return page;
   }
+}
+
+/** Leads to a page whose path has no slash at its end. */
+function moved(path: string, query: string): Reply {
+  const to = query === "" ? path : `${path}?${query}`;
+  return plain("308 Permanent Redirect", `this page is at ${path}\n`, `Location: ${to}`);
 }
 
 function plain(status: string, text: string, ...headers: string[]): Reply {

@@ -8,7 +8,7 @@ import { knownOf, type View, viewOf } from "./browser/explore-data.ts";
 import { type ExploreWords, type Note, placeShown, versionNote, wordsOf } from "./browser/explore-words.ts";
 import { addressText, hospitalText, hospitalViewOf } from "./browser/hospital-words.ts";
 import { type Nothing, seeTitle, type Way } from "./browser/nothing.ts";
-import { noHospital, orderText, paysTitle, shareOf, textOf, titleOf } from "./browser/words.ts";
+import { orderText, paysTitle, shareOf, textOf, titleOf } from "./browser/words.ts";
 import {
   caveatOf,
   controlsOf,
@@ -32,8 +32,13 @@ type Read = (path: string, query: string) => object;
 /**
  * Writes the numbers for a URL.
  * @param path the undecoded path of the Explore page, a hospital or a picture
+ * @returns the page's texts, and whether the hospital of the path isn't in the data
  */
-export function write(path: string, parameters: URLSearchParams, read: Read): Written {
+export function write(
+  path: string,
+  parameters: URLSearchParams,
+  read: Read,
+): Written & { isMissing: boolean } {
   const answers = new Map<string, object | Failure>();
   const answerAt = (target: string) => {
     const answer = answers.get(target) ?? answerOf(target, read);
@@ -58,7 +63,7 @@ export function write(path: string, parameters: URLSearchParams, read: Read): Wr
             ],
           }
         : { answer };
-  return written(words, known);
+  return { ...written(words, known), isMissing: "isMissing" in words };
 }
 
 /** @throws ApiError if not only the data is absent */
@@ -134,7 +139,7 @@ function writePrices(path: string, asked: URLSearchParams, ask: Ask) {
     controls,
     title: words.title,
     description: [textOf(main), ...ownText, words.note?.text, caveatOf(source)].filter(Boolean).join(" "),
-    sentence: `<h1>${htmlOf(main)}</h1>${noteOf(source)}${path.startsWith("/embed") ? "" : noteHtml(path, parameters, words.note) + under}`,
+    sentence: `${path.startsWith("/embed") ? "" : noteHtml(path, parameters, words.note, true)}<h1>${htmlOf(main)}</h1>${noteOf(source)}${path.startsWith("/embed") ? "" : noteHtml(path, parameters, words.note, false) + under}`,
     tables: [
       formOf(path),
       tableOf(
@@ -162,10 +167,12 @@ function linkHtml(path: string, parameters: URLSearchParams, { text, changes, ho
   return `<a href="${escapeHtml(url)}">${escapeHtml(text)}</a>`;
 }
 
-function noteHtml(path: string, parameters: URLSearchParams, note: Note | null): string {
-  if (note === null) return "";
+/** @param isFirst whether it is the place above everything, where the note stands if data versions are gone */
+function noteHtml(path: string, parameters: URLSearchParams, note: Note | null, isFirst: boolean): string {
+  if (note === null || note.isGone !== isFirst) return "";
   const { text, link } = note;
-  return `<p class="under">${escapeHtml(text)} ${link === null ? "" : linkHtml(path, parameters, link)}</p>`;
+  const kind = note.isGone ? "band wrong" : "under";
+  return `<p class="${kind}">${escapeHtml(text)} ${link === null ? "" : linkHtml(path, parameters, link)}</p>`;
 }
 
 const noWords: Nothing = { title: "Nothing was found", why: "", ways: [] };
@@ -189,7 +196,7 @@ function writeNothing(
   return {
     title: words.title || title,
     description: [`${title}.`, why, before].filter(Boolean).join(" "),
-    sentence: `<h1>${escapeHtml(title)}.</h1>${noteOf(source)}${noteHtml(path, parameters, words.note)}${under(`${escapeHtml(why)} ${links.join(" · ")}`)}${before ? under(escapeHtml(before)) : ""}${list.join("")}`,
+    sentence: `${noteHtml(path, parameters, words.note, true)}<h1>${escapeHtml(title)}.</h1>${noteOf(source)}${noteHtml(path, parameters, words.note, false)}${under(`${escapeHtml(why)} ${links.join(" · ")}`)}${before ? under(escapeHtml(before)) : ""}${list.join("")}`,
     tables: [formOf(path)],
   };
 }
@@ -198,10 +205,11 @@ function writeHospital(path: string, parameters: URLSearchParams, ask: Ask) {
   const ccn = path.slice("/facilities/".length);
   const [year, procedure] = ["year", "procedure"].map((name) => parameters.get(name));
   const view = hospitalViewOf(ccn, year, procedure, ask);
-  if (view instanceof Failure) {
-    const why = noHospital(ccn, year);
-    const sentence = `<h1>Nothing was found.</h1><p class="under">${escapeHtml(why)} <a href="/">Explore what there is</a></p>`;
-    return { title: "Nothing was found", description: why, sentence, tables: [], isHospital: true };
+  if ("ways" in view) {
+    const { title, why, ways } = view;
+    const links = ways.map((way) => linkHtml(path, parameters, way)).join(" · ");
+    const sentence = `<h1>${escapeHtml(title)}.</h1><p class="under">${escapeHtml(why)} ${links}</p>`;
+    return { title, description: why, sentence, tables: [], isHospital: true, isMissing: true };
   }
   const { facility, data, source } = view.answer;
   const { own, share, further } = hospitalText(view);
@@ -213,7 +221,7 @@ function writeHospital(path: string, parameters: URLSearchParams, ask: Ask) {
     description: [`${addressText(view.answer)}.`, note?.text, own, further, caveatOf(source)]
       .filter(Boolean)
       .join(" "),
-    sentence: `<div><h1>${escapeHtml(facility.facility)}</h1><p class="under quiet">${escapeHtml(addressText(view.answer))}</p>${noteOf(source)}${noteHtml(path, parameters, note)}<p class="under">${escapeHtml(own)}</p><p class="under small">${escapeHtml(share)}</p><p class="under further">${escapeHtml(further)}</p></div>${yearField(String(source.data_year))}`,
+    sentence: `<div>${noteHtml(path, parameters, note, true)}<h1>${escapeHtml(facility.facility)}</h1><p class="under quiet">${escapeHtml(addressText(view.answer))}</p>${noteOf(source)}${noteHtml(path, parameters, note, false)}<p class="under">${escapeHtml(own)}</p><p class="under small">${escapeHtml(share)}</p><p class="under further">${escapeHtml(further)}</p></div>${yearField(String(source.data_year))}`,
     tables: [
       tableOf(
         `What it charges, ${source.data_year}`,

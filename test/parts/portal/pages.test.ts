@@ -63,15 +63,7 @@ test("each page path returns the page, and an unknown path returns a 404 page", 
   assert.equal(page.status, 200);
   assert.equal(page.header("Content-Type"), "text/html; charset=utf-8");
   assert.equal(page.header("Cache-Control"), "no-cache");
-  for (const path of [
-    "/facilities/050441",
-    "/data",
-    "/reference",
-    "/signup",
-    "/account",
-    "/embed",
-    "/?procedure=5072",
-  ]) {
+  for (const path of ["/data", "/reference", "/signup", "/account", "/embed", "/?procedure=5072"]) {
     const { status, body } = await ask(`GET ${path}`);
     assert.deepEqual([path, status], [path, 200]);
     assert.match(String(body), /<div id="app">/);
@@ -80,8 +72,26 @@ test("each page path returns the page, and an unknown path returns a 404 page", 
     // Without JavaScript, each page has a link to the API's description, which needs no key.
     assert.match(String(body), /<noscript>.*<a href="\/openapi\.json">/s);
   }
-  for (const path of ["/nothing", "/facilities/", "/facilities/1/2", "/data/", "/portal/x", "/apix", "/*"])
+  for (const path of [
+    "/nothing",
+    "/facilities/",
+    "/facilities/1/2",
+    "/nothing/",
+    "//data/",
+    "/portal/x",
+    "/apix",
+    "/*",
+  ])
     assert.deepEqual([path, (await ask(`GET ${path}`)).status], [path, 404]);
+  for (const [path, to] of [
+    ["/data/", "/data"],
+    ["/?procedure=5072", undefined],
+    ["/reference/?x=1&y", "/reference?x=1&y"],
+    ["/facilities/050441/?year=2024", "/facilities/050441?year=2024"],
+  ]) {
+    const answer = await ask(`GET ${path}`);
+    assert.deepEqual([answer.status, answer.header("Location")], [to === undefined ? 200 : 308, to]);
+  }
   const missing = String((await ask("GET /embed/nothing")).body);
   assert.match(missing, /<h1>There is no page here<\/h1>/);
   assert.doesNotMatch(missing, /needs JavaScript|<script type="module"/);

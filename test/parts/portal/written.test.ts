@@ -62,9 +62,9 @@ after(() => server.stop());
 
 const ask = (path: string, headers: Record<string, string> = {}) =>
   rawRequest(server.api, requestText(`GET ${path}`, headers));
-const pageAt = async (path: string) => {
+const pageAt = async (path: string, expected = 200) => {
   const { status, body } = await ask(path);
-  assert.equal(status, 200, path);
+  assert.equal(status, expected, path);
   return String(body);
 };
 const answerOf = async <T>(path: string): Promise<T> =>
@@ -128,6 +128,34 @@ test("a hospital's description gives its charge for the chosen procedure, or sta
     assert.ok(said.includes(money(amount)), `${money(amount)} is in ${said}`);
   assert.match(await saidOf("5361"), /CCN 000001\. It has no price for gallbladder/);
   for (const unknown of ["", "0000"]) assert.doesNotMatch(await saidOf(unknown), / For [a-z]| no price /);
+});
+
+test("a page of a hospital that isn't in the data is 404, and leads to the one whose CCN lost its form", async () => {
+  for (const path of ["/facilities/000001", "/facilities/000001?year=1999"])
+    assert.equal((await ask(path)).status, 200, path);
+  for (const ccn of ["1", "00-0001", "00001"]) {
+    const { status, body } = await ask(`/facilities/${ccn}?year=2023`);
+    assert.equal(status, 404, ccn);
+    assert.match(
+      String(body),
+      /has six characters: 000001 may be meant\. <a href="\/facilities\/000001\?year=2023">See /,
+    );
+  }
+  for (const ccn of ["999999", "zzz", "9", "%00"]) {
+    const answer = await ask(`/facilities/${ccn}`, { "If-None-Match": "*" });
+    const { status, body } = answer;
+    assert.deepEqual([status, answer.header("Content-Type")], [404, "text/html; charset=utf-8"], ccn);
+    assert.match(String(body), /Nothing was found\..*Explore what there is/);
+  }
+});
+
+test("a procedure's code as a spreadsheet writes it leads to the group", async () => {
+  for (const code of ["5072.0", "5,072"])
+    assert.match(
+      await pageAt(`/?procedure=${code}&state=NY`),
+      /5072 may be meant\. <a href="\/\?procedure=5072&#38;state=NY">See 5072: /,
+    );
+  assert.doesNotMatch(await pageAt("/?procedure=9999.0"), /may be meant/);
 });
 
 test("an unknown hospital in a comparison is skipped, and the others keep their order", async () => {
@@ -211,7 +239,7 @@ test("around a ZIP code, the nearest come first, with what a patient pays before
   const [far] = (await answerOf("near=79845&within=500&sort=distance&limit=1")).data;
   const distance = far.distance ?? 0;
   assert.match(textIn(none, "h1"), /^No prices for .* within 1 mile of/);
-  const said = `The nearest with a price: ${far.facility}, ${far.city}, ${far.state}, ${milesText(distance, false)} miles.`;
+  const said = `The nearest with a price is ${milesText(distance, false)} miles away: ${far.facility}, ${far.city}, ${far.state}.`;
   assert.ok(metaOf(none, "description")?.includes(escapeHtml(said)), said);
   assert.ok(none.includes(`within=${Math.ceil(distance)}`));
   assert.equal(await sample.stop(), 0);
@@ -637,6 +665,7 @@ test("a page of an older data version links to the newest; a version that is gon
   for (const year of ["2019.1", "2023.999", "1999"]) {
     const { sentence, head } = writtenAt(`${place}&year=${year}&versions=2019.1,2024.1`, versions);
     assert.match(textIn(sentence, "h1"), /^In Texas, .* for cataract surgery/);
+    assert.match(sentence, /<div class="sentence"><p class="band wrong">/, "that it is gone is said first");
     for (const html of [sentence, head])
       assert.match(
         html,
@@ -645,6 +674,19 @@ test("a page of an older data version links to the newest; a version that is gon
         ),
       );
   }
+});
+
+test("a data version to compare that is gone is named, and the others are compared", () => {
+  const [newest, older] = [2024, 2023].map((dataYear) =>
+    imageOf(syntheticSnapshot({ dataYear, revision: 1, rows: 8000, seed: 1 })),
+  );
+  const at = (compared: string) =>
+    writtenAt(`procedure=5491&year=2024.1&versions=${compared}`, versionsOf(newest, older)).sentence;
+  assert.match(
+    at("2021.1,2022,2023.1,2024.1"),
+    /<div class="sentence"><p class="band wrong">Of the years to compare, “2021\.1”, “2022” aren.{1,5}t in the data \(any more\)\. <a href="\/\?procedure=5491">See the newest, 2024\.1/,
+  );
+  assert.doesNotMatch(at("2023.1,2024.1"), /band wrong/);
 });
 
 test("a year that no data has is named before the amounts, on a hospital's page too", () => {
@@ -700,7 +742,7 @@ test("a hospital's page says why the asked procedure has no price, and asks for 
     assert.ok(some.length > 0, String(said));
     for (const { ccn, zip } of some) {
       const view = hospitalViewOf(ccn, null, code, askPlaced);
-      assert.ok(!(view instanceof Failure) && view.nearby?.code === code, ccn);
+      assert.ok("answer" in view && view.nearby?.code === code, ccn);
       const nearby = view.nearDoing?.data ?? [];
       const nearest = list(`procedure=${code}&status=all&near=${zip}&within=25&sort=distance`).data;
       assert.deepEqual(nearby, nearest.slice(0, nearby.length), ccn);
@@ -717,7 +759,7 @@ test("without an asked procedure, the prices nearby are for the one that the hos
   for (const { ccn, procedures } of data)
     for (const code of [null, "", "9999"]) {
       const view = hospitalViewOf(ccn, null, code, askPlaced);
-      assert.ok(!(view instanceof Failure));
+      assert.ok("answer" in view);
       const most = view.answer.data.toSorted((a, b) => (b.services ?? 0) - (a.services ?? 0)).at(0);
       assert.equal(most === undefined, procedures === 0);
       assert.equal(view.nearby?.code, most?.code);
@@ -987,7 +1029,7 @@ test("the page for a URL without results gives the reason and escapes the URL's 
     ["/facilities/%ff", "“%ff” isn't a hospital's number"],
     ["/facilities/%3Cb%3E?year=%3Cb%3E", "&#60;b&#62;"],
   ]) {
-    const html = await pageAt(path);
+    const html = await pageAt(path, path.startsWith("/facilities/") ? 404 : 200);
     assert.ok(textIn(html, "h1") !== "", path);
     assert.ok(metaOf(html, "description")?.includes(why), `${path}: ${metaOf(html, "description")}`);
     assert.doesNotMatch(html.slice(html.indexOf("</head>")), /<(b|i|script)>/i, path);

@@ -49,6 +49,10 @@ interface HospitalList {
 export interface View {
   /** The data year or version in the address that no data has any more, so that the newest is shown; null if none. */
   gone: string | null;
+  /** Other data versions among the trend's in the address that no data has any more. They are left out. */
+  goneVersions: string[];
+  /** The data versions in the address. */
+  asked: Pick<Choice, "year" | "versions">;
   /** What is shown. If words surely mean one procedure, it is chosen here, and so is the place in the words. */
   choice: Choice;
   /** What the words mean or may mean; null if the address names the procedure. */
@@ -67,6 +71,8 @@ export interface View {
   pinned: Pinned[];
   /** The procedure's unpriced hospitals if no hospital in the place has a price; null otherwise or without any. */
   unpriced: FacilitiesAnswer | null;
+  /** The procedure group that the address means by a code in another form, such as 5072.0, if it has none; else null. */
+  meant: ProcedureAnswer["procedure"] | null;
   unknown: UnknownPlace | null;
   /** The nearest hospital with a price if none around `near` has one; null otherwise, or if none is found. */
   nearest: Priced | null;
@@ -105,13 +111,15 @@ export function viewOf(choice: Choice, ask: Ask): View {
   const { year, versions } = choice;
   if (year === null && versions === null) return servedView(choice, ask);
   const datasets = unlessFailed(ask<[DatasetsAnswer]>(pathOf("/datasets"))[0])?.data;
-  const isLasting = versions?.split(",").every((one) => isServed(one, datasets)) ?? true;
   const gone = year === null || isServed(year, datasets) ? null : year;
+  const all = versions?.split(",") ?? [];
+  const kept = all.filter((one) => isServed(one, datasets));
   const served = {
     year: gone === null ? year : null,
-    versions: isLasting && gone === null ? versions : null,
+    versions: gone === null && kept.length > 0 ? kept.join(",") : null,
   };
-  return { ...servedView({ ...choice, ...served }, ask), gone };
+  const goneVersions = all.filter((one) => !kept.includes(one) && one !== gone);
+  return { ...servedView({ ...choice, ...served }, ask), gone, goneVersions, asked: { year, versions } };
 }
 
 /** Parameters that keep a view's content: the address names the procedure and the data versions that are shown. */
@@ -119,6 +127,12 @@ export function lastingOf(view: View) {
   const versions = unlessFailed(view.trends)?.source.data_versions.join(",") ?? null;
   const year = (unlessFailed(view.scope) ?? unlessFailed(view.nation))?.source.data_version ?? null;
   return { procedure: view.code, year, versions };
+}
+
+/** Parameters of the page's address. Where data versions in it are gone, it keeps them, so that a reload says so again. */
+export function addressOf(view: View) {
+  const isGone = view.gone !== null || view.goneVersions.length > 0;
+  return { ...lastingOf(view), ...(isGone && view.asked) };
 }
 
 function servedView(choice: Choice, ask: Ask): View {
@@ -155,7 +169,21 @@ function servedView(choice: Choice, ask: Ask): View {
   const list = few ? sortedList(few, choice) : hasPrices ? listAt(paths.list, choice.shown, ask) : emptyList;
   const unpriced = scope instanceof Failure && scope.status === 404;
   return {
-    ...{ choice, gone: null, search: null, other: null, code, paths, scope, nation, list, trends, datasets },
+    ...{
+      choice,
+      gone: null,
+      goneVersions: [],
+      asked: choice,
+      search: null,
+      other: null,
+      code,
+      paths,
+      scope,
+      nation,
+      list,
+      trends,
+      datasets,
+    },
     few: fewOf(few ?? (list.isAll ? byCharge(list.data) : null)),
     pinned: pinnedOf(choice, code, few, ask),
     unpriced: !unpriced
@@ -167,9 +195,19 @@ function servedView(choice: Choice, ask: Ask): View {
           : isCovered
             ? unpricedOf(choice, code, ask)
             : null,
+    meant: nation instanceof Failure ? meantBy(code, year, ask) : null,
     unknown: unknownPlace(choice, scope),
     nearest: unpriced && near !== null && unlessFailed(nation) ? nearestOf(code, near, year, ask) : null,
   };
+}
+
+/** Finds the group that a code in a spreadsheet's form means, such as 5,072 or 5072.0; null if none. */
+function meantBy(code: string, year: string | null, ask: Ask) {
+  const [, first, rest] = /^(\d),?(\d{3})(?:\.0*)?$/.exec(code) ?? [];
+  const meant = `${first}${rest}`;
+  if (first === undefined || meant === code) return null;
+  const [found] = ask<[ProcedureAnswer]>(pathOf(`/healthcare/procedures/${meant}`, {}, year));
+  return unlessFailed(found)?.procedure ?? null;
 }
 
 /** Shows the procedure that words surely mean. Otherwise shows no prices, so that no visitor takes them for an answer. */
@@ -184,11 +222,11 @@ function searchedView(choice: Choice, words: string, ask: Ask): View {
   }
   const isOther = search instanceof Failure && search.absent.length === 0;
   return {
-    ...{ choice, gone: null, search, code: "", paths: pathsOf("", choice) },
+    ...{ choice, gone: null, goneVersions: [], asked: choice, search, code: "", paths: pathsOf("", choice) },
     other: isOther ? otherMeaning(words, choice.year, ask) : null,
     datasets: unlessFailed(versions)?.data ?? [],
     ...{ scope: noPrice, nation: noPrice, trends: noPrice, list: emptyList, few: null },
-    ...{ pinned: [], unpriced: null, unknown: null, nearest: null },
+    ...{ pinned: [], unpriced: null, meant: null, unknown: null, nearest: null },
   };
 }
 

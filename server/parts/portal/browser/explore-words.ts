@@ -1,5 +1,5 @@
 import { money, printable } from "../../../shared/browser/format.ts";
-import { type Dataset, unlessFailed } from "./answers.ts";
+import { unlessFailed } from "./answers.ts";
 import { type Choice, mostCompared, nowhere } from "./choice.ts";
 import { knownOf, type View } from "./explore-data.ts";
 import { alsoMeant, type Nothing, nothingText, otherText, searchText, type Way, wayOn } from "./nothing.ts";
@@ -42,10 +42,12 @@ export interface ExploreWords {
   note: Note | null;
 }
 
-/** The link leads to the newest data version; null if that is shown. */
 export interface Note {
   text: string;
+  /** Leads to the newest data version; null if the address names no other. */
   link: Way | null;
+  /** Whether data versions in the address are gone. Then the note stands above everything. */
+  isGone: boolean;
 }
 
 export function wordsOf(view: View): ExploreWords {
@@ -60,23 +62,29 @@ export function wordsOf(view: View): ExploreWords {
  * @param before what is said before; empty for nothing
  */
 export function versionNote(
-  { gone, datasets }: { gone: string | null; datasets: readonly Dataset[] },
+  {
+    gone,
+    goneVersions = [],
+    datasets,
+  }: Pick<View, "gone" | "datasets"> & Partial<Pick<View, "goneVersions">>,
   shown: string | undefined,
   before = "",
 ): Note | null {
   if (shown === undefined) return null;
   const newest = datasets.find(({ status }) => status === "current")?.data_version;
   const isOlder = newest !== undefined && newest !== shown;
+  const [isGone, isPart] = [gone !== null, goneVersions.length > 0];
+  const names = goneVersions.map((one) => `“${printable(one)}”`).join(", ");
   const texts = [
-    before,
     gone !== null && `“${printable(gone)}” isn't in the data (any more).`,
-    isOlder
-      ? `This is data version ${shown}.`
-      : gone !== null && `This is the newest data version, ${shown}.`,
+    isOlder ? `This is data version ${shown}.` : isGone && `This is the newest data version, ${shown}.`,
+    isPart &&
+      `Of the years to compare, ${names} ${goneVersions.length === 1 ? "isn't" : "aren't"} in the data (any more).`,
+    before,
   ].filter(Boolean);
   if (texts.length === 0) return null;
-  const link = { text: `See the newest, ${newest}`, changes: { year: null, versions: null } };
-  return { text: texts.join(" "), link: isOlder ? link : null };
+  const link = { text: `See the newest, ${newest ?? shown}`, changes: { year: null, versions: null } };
+  return { text: texts.join(" "), link: isOlder || isGone || isPart ? link : null, isGone: isGone || isPart };
 }
 
 function pricesOf(view: View): Omit<ExploreWords, "note"> {
@@ -128,7 +136,7 @@ function yearBefore({ choice, trends, scope }: View): string {
 }
 
 function nothingOf(view: View): Nothing {
-  const { choice, search, other, code, unpriced, unknown, nation, nearest, datasets } = view;
+  const { choice, search, other, code, meant, unpriced, unknown, nation, nearest, datasets } = view;
   if (other !== null && "unknown" in other) {
     const last = wayOn(choice, true);
     return unknownText(other.unknown, false, last, { q: null, procedure: null });
@@ -138,7 +146,7 @@ function nothingOf(view: View): Nothing {
   const known = unlessFailed(nation);
   if (unknown !== null) return unknownText(unknown, choice.near === null, wayOn(choice, known !== null));
   return nothingText({
-    ...{ choice, code, unpriced, nearest, datasets },
+    ...{ choice, code, meant, unpriced, nearest, datasets },
     procedure: (unpriced ?? known)?.procedure,
     version: known?.source.data_version,
   });

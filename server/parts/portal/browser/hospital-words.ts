@@ -1,4 +1,4 @@
-import { money, times } from "../../../shared/browser/format.ts";
+import { money, printable, times } from "../../../shared/browser/format.ts";
 import {
   type Ask,
   type Dataset,
@@ -16,8 +16,9 @@ import {
   unlessFailed,
 } from "./answers.ts";
 import { farthest } from "./choice.ts";
+import type { Nothing } from "./nothing.ts";
 import { stateInSentence } from "./states.ts";
-import { nameOf, type Procedure, standingText, whatIsPaid, whatYouPay } from "./words.ts";
+import { nameOf, noHospital, type Procedure, standingText, whatIsPaid, whatYouPay } from "./words.ts";
 
 /** Makes the view of a hospital's page from the API's answers, and puts it into words. The server does the same. */
 
@@ -52,7 +53,7 @@ export function hospitalViewOf(
   year: string | null,
   code: string | null,
   ask: Ask,
-): HospitalView | Failure {
+): HospitalView | Nothing {
   const segment = `/healthcare/facilities/${ccn}`;
   const [answer, versions] = ask<[FacilityAnswer, DatasetsAnswer]>(
     pathOf(segment, {}, year),
@@ -61,8 +62,8 @@ export function hospitalViewOf(
   const datasets = unlessFailed(versions)?.data ?? [];
   if (answer instanceof Failure) {
     const isGone = year !== null && !isServed(year, datasets);
-    const newest = isGone ? hospitalViewOf(ccn, null, code, ask) : answer;
-    return newest instanceof Failure ? answer : { ...newest, gone: year };
+    const newest = isGone ? hospitalViewOf(ccn, null, code, ask) : null;
+    return newest === null || "ways" in newest ? noHospitalText(ccn, year, ask) : { ...newest, gone: year };
   }
   const most = answer.data.toSorted((a, b) => (b.services ?? 0) - (a.services ?? 0)).at(0);
   const chosen = answer.data.find((row) => row.code === code);
@@ -89,6 +90,29 @@ export function hospitalViewOf(
     ...{ gone: null, answer, code, procedure, nearby, datasets },
     ...{ own: unlessFailed(own), trends: unlessFailed(trends), near: unlessFailed(near) },
     nearDoing: unlessFailed(nearDoing),
+  };
+}
+
+/** Says that no hospital has a CCN, and leads to the one that has it in another form, such as 050697 for 50697 and 05-0697. */
+function noHospitalText(ccn: string, year: string | null, ask: Ask): Nothing {
+  const whole = ccn
+    .replaceAll(/[-.\s]|%20/g, "")
+    .toUpperCase()
+    .padStart(6, "0");
+  const isOther = whole !== ccn && /^[0-9][0-9A-Z]\d{4}$/.test(whole);
+  const meant = isOther
+    ? unlessFailed(ask<[FacilityAnswer]>(pathOf(`/healthcare/facilities/${whole}`, {}, year))[0])
+    : null;
+  return {
+    title: "Nothing was found",
+    why: meant
+      ? `No hospital in the data has the number (CCN) ${printable(ccn)}. A CCN has six characters: ${whole} may be meant.`
+      : noHospital(ccn, year),
+    ways: [
+      ...(meant ? [{ text: `See ${meant.facility.facility}`, changes: null, hospital: whole }] : []),
+      ...(year === null ? [] : [{ text: "See the newest year", changes: { year: null } }]),
+      { text: "Explore what there is", changes: null },
+    ],
   };
 }
 

@@ -117,5 +117,5 @@ export function WarningBand({ caveat }: { caveat: string | undefined }) {
 /** Says which data version is shown if it isn't the newest or the asked one, and links to the newest. */
 export function VersionNote({ note }: { note: Note | null }) {
   const newest = note?.link && html`<a href=${withParameters(note.link.changes ?? {})}>${note.link.text}</a>`;
-  return note && html`<p class="under">${note.text} ${newest}</p>`;
+  return note && html`<p class=${note.isGone ? "band wrong" : "under"}>${note.text} ${newest}</p>`;
 }

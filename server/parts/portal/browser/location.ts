@@ -1,5 +1,6 @@
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { type Choice, choiceOf, maxPinned, setParameters } from "./choice.ts";
+import type { Way } from "./nothing.ts";
 
 /** Reads and changes the page's URL, which holds every choice. */
 
@@ -83,6 +84,14 @@ export function inYear(path: string, parameters: Record<string, string | null> =
     if (value !== null) url.searchParams.set(name, value);
   return url.pathname + url.search;
 }
+
+/** The address of a way on from where nothing was found. */
+export const hrefOf = ({ changes, hospital }: Way): string =>
+  hospital !== undefined
+    ? inYear(`/facilities/${hospital}`)
+    : changes === null
+      ? inYear("/")
+      : withParameters(changes);
 
 /** Scrolls to the element of the URL's hash as soon as it exists. The browser itself scrolls too early. */
 export function useScrollToHash(isThere: boolean): void {

@@ -2,7 +2,7 @@ import type { Feature } from "geojson";
 import { useEffect, useState } from "preact/hooks";
 import { feature } from "topojson-client";
 import * as d3 from "../../../shared/browser/d3.ts";
-import { counted, money, whole } from "../../../shared/browser/format.ts";
+import { money, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Dataset, ProcedureAnswer, StateRow } from "./answers.ts";
 import { settings } from "./api.ts";
@@ -10,7 +10,7 @@ import { type Figures, figuresOf, groupColumns, versionColumns } from "./card.ts
 import { nowhere } from "./choice.ts";
 import { choose } from "./location.ts";
 import { letterWidth, Steps, useSteps } from "./picture.ts";
-import { stateName, states, whyMissing } from "./states.ts";
+import { stateName, states, statesText, whyMissing } from "./states.ts";
 import { isFew, leastForQuartiles } from "./words.ts";
 
 /** Draws the states, coloured by median charge. A click chooses a state. */
@@ -18,8 +18,14 @@ import { isFew, leastForQuartiles } from "./words.ts";
 const [mapWidth, mapHeight] = [975, 610];
 const mostColours = 6;
 
-/** The map has no territories. */
-const statesOnMap = Object.keys(states).filter((code) => Number(states[code].fips) < 60);
+/** The map has no other territory. */
+const statesOnMap = Object.keys(states).filter((code) => Number(states[code].fips) < 60 || code === "PR");
+
+/** Boxes in the sea for places that are too small for a finger, or that the map's file lacks. */
+const boxSize = { width: 64, height: 44 };
+const boxes: Readonly<Record<string, readonly [x: number, y: number]>> = { DC: [905, 310], PR: [905, 525] };
+const boxPath = ([x, y]: readonly [number, number]) =>
+  `M${x},${y}h${boxSize.width}v${boxSize.height}h-${boxSize.width}z`;
 
 interface Shape {
   code: string;
@@ -37,10 +43,20 @@ function loadShapes(): Promise<Shape[]> {
       const path = d3.geoPath();
       const codeOf = new Map(Object.entries(states).map(([code, { fips }]) => [fips, code]));
       const found = feature(topology, topology.objects.states) as unknown as { features: Feature[] };
-      return found.features
-        .flatMap((outline) => {
+      const outlines = new Map(
+        found.features.flatMap((outline) => {
           const code = codeOf.get(String(outline.id));
-          return code ? [{ code, path: path(outline) ?? "", centre: path.centroid(outline) }] : [];
+          return code ? [[code, outline]] : [];
+        }),
+      );
+      return statesOnMap
+        .map((code): Shape => {
+          const [outline, box] = [outlines.get(code), boxes[code]];
+          return {
+            code,
+            path: [outline && path(outline), box && boxPath(box)].filter(Boolean).join(""),
+            centre: box ? [box[0] + boxSize.width / 2, box[1]] : outline ? path.centroid(outline) : [0, 0],
+          };
         })
         .sort((a, b) => d3.ascending(stateName(a.code), stateName(b.code)));
     });
@@ -99,7 +115,7 @@ export function StatesMap({ answer, dataset, state }: MapProps) {
       : [`${stateName(code)}: no prices`, reasons.get(code) ?? "no hospital with a price for this procedure"];
     return { x: centre[0] * factor, y: Math.max(centre[1] * factor - 6, 70), lines };
   };
-  const label = `Map of the median charge by state, ${counted(rows.size, "state", "states")} with prices.`;
+  const label = `Map of the median charge by state, ${statesText([...rows.keys()])} with prices.`;
   const swatches = [
     { id: "sparse", text: `fewer than ${leastForQuartiles} hospitals`, isOn: answer.data.some(isFew) },
     { id: "no-price", text: "no price", isOn: statesOnMap.some((code) => code !== "MD" && !rows.has(code)) },
@@ -136,6 +152,7 @@ export function StatesMap({ answer, dataset, state }: MapProps) {
             onClick=${() => toggle(code)}
           />${row && isFew(row) && html`<path d=${path} class="sparse" fill="url(#sparse)" />`}${!row && code === "MD" && html`<path d=${path} class="sparse" fill="url(#outside)" />`}`;
         })}
+        ${Object.entries(boxes).map(([code, [x, y]]) => html`<text class="box" x=${x + boxSize.width / 2} y=${y + boxSize.height + 22} text-anchor="middle">${code}</text>`)}
         ${[active === null ? undefined : outlines[active], outlines.find(({ code }) => code === state)].map(
           (shape, i) => shape && html`<path d=${shape.path} class=${i === 0 ? "pointed" : "chosen"} />`,
         )}

@@ -34,6 +34,8 @@ interface Absence {
   procedure: Procedure | undefined;
   /** Hospitals of the procedure in the chosen place or the nation, all without a price; null if there are none. */
   unpriced: Pick<FacilitiesAnswer, "summary" | "data"> | null;
+  /** The procedure group that a code in another form means, such as 5072.0; null if none. */
+  meant: (Procedure & { code: string }) | null;
   /** The nearest hospital with a price, if none in the chosen circle has one. */
   nearest: Priced | null;
   /** The data version of the nation's prices; undefined if the nation has no price. */
@@ -223,7 +225,7 @@ export const wayOn = ({ state, near }: Choice, hasNation: boolean): Way =>
     : { text: "See the whole nation", changes: nowhere };
 
 export function nothingText(absence: Absence): Nothing {
-  const { choice, code, procedure, unpriced, nearest, version, datasets } = absence;
+  const { choice, code, procedure, meant, unpriced, nearest, version, datasets } = absence;
   const { state, near } = choice;
   const hasNation = version !== undefined;
   const name = procedure && nameOf(procedure);
@@ -235,7 +237,10 @@ export function nothingText(absence: Absence): Nothing {
       : dataset?.coverage.missing_states.find((each) => each.state === state);
   const why = () => {
     if (unpriced) return unpricedText(unpriced, where);
-    if (name === undefined) return `The data has no procedure group “${printable(code)}”.`;
+    if (name === undefined) {
+      const digits = meant ? ` A group's code has four digits: ${meant.code} may be meant.` : "";
+      return `The data has no procedure group “${printable(code)}”.${digits}`;
+    }
     const none = `No hospital ${where || "in the data"} has a price for it.`;
     if (near !== null && isInMaryland(near)) return `${none} ${whyMaryland}.`;
     return missing ? `${whyMissing(missing)}.` : none;
@@ -244,14 +249,19 @@ export function nothingText(absence: Absence): Nothing {
     title: name ? `No prices for ${name} ${where}`.trim() : "Nothing was found",
     why: [why(), nearest && nearestText(nearest)].filter(Boolean).join(" "),
     ways: [
-      ...(nearest ? [{ text: "See what it charges", changes: widerTo(nearest) }] : []),
+      ...(meant
+        ? [{ text: `See ${meant.code}: ${titleOf(meant)}`, changes: procedureChanges(meant.code) }]
+        : []),
+      ...(nearest
+        ? [{ text: `See the hospitals within ${widerTo(nearest).within} miles`, changes: widerTo(nearest) }]
+        : []),
       wayOn(choice, hasNation),
     ],
   };
 }
 
 const nearestText = ({ facility, city, state, distance }: Entry) =>
-  `The nearest with a price: ${facility}, ${city}, ${state}, ${milesText(distance, false)} miles.`;
+  `The nearest with a price is ${milesText(distance, false)} miles away: ${facility}, ${city}, ${state}.`;
 const widerTo = ({ distance = farthest }: Entry) => ({ within: String(Math.ceil(distance)) });
 
 function unpricedText({ summary, data }: Pick<FacilitiesAnswer, "summary" | "data">, where: string): string {

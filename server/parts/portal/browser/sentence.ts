@@ -7,7 +7,7 @@ import { Command } from "./curl.ts";
 import { knownOf, type View } from "./explore-data.ts";
 import type { ExploreWords } from "./explore-words.ts";
 import { VersionNote, WarningBand } from "./load.ts";
-import { choose, inYear, pin, withParameters } from "./location.ts";
+import { choose, hrefOf, inYear, pin, withParameters } from "./location.ts";
 import { seeTitle } from "./nothing.ts";
 import { Chip } from "./picture.ts";
 import { curlOf } from "./programs.ts";
@@ -19,8 +19,8 @@ export function Sentence({ words, view }: { words: ExploreWords; view: View }) {
   const { note } = words;
   /** The caveat of the numbers shown or, without numbers, of the newest data. */
   const caveat = knownOf(view)?.source.caveat ?? view.datasets[0]?.caveat;
-  const band = html`<${WarningBand} caveat=${caveat} /><${VersionNote} note=${note} />`;
-  return html`<${Prices} words=${words} code=${view.code} band=${band} />`;
+  const band = html`<${WarningBand} caveat=${caveat} />${!note?.isGone && html`<${VersionNote} note=${note} />`}`;
+  return html`${note?.isGone && html`<${VersionNote} note=${note} />`}<${Prices} words=${words} code=${view.code} band=${band} />`;
 }
 
 interface PricesProps {
@@ -32,15 +32,12 @@ interface PricesProps {
 
 function Prices({ words: { found, nothing }, code, band }: PricesProps) {
   if (found === null) {
-    const links = (nothing?.ways ?? []).map(
-      ({ text, changes }) =>
-        html`<a href=${changes === null ? inYear("/") : withParameters(changes)}>${text}</a>`,
-    );
+    const links = (nothing?.ways ?? []).map((way) => html`<a href=${hrefOf(way)}>${way.text}</a>`);
     const { title, why, see, before = "", matches = [] } = nothing ?? {};
     return html`<h1>${title}.</h1>${band}
       <p class="under">${why} ${see && html`<a href=${see}>${seeTitle(see)}</a>`} ${links.map((link, i) => html`${(i > 0 || see) && " · "}${link}`)}</p>
       ${before && html`<p class="under">${before}</p>`}
-      ${matches.map(({ text, detail, changes, hospital }) => html`<p class="under"><a href=${hospital ? inYear(`/facilities/${hospital}`) : withParameters(changes ?? {})}>${text}</a> <small class="quiet">${detail}</small></p>`)}`;
+      ${matches.map((way) => html`<p class="under"><a href=${hrefOf(way)}>${way.text}</a> <small class="quiet">${way.detail}</small></p>`)}`;
   }
   const { main, also, share, own, paid, comparison } = found;
   return html`<h1>${main.map(shown)}</h1>${band}${also && html`<p class="under small">${also.text} ${also.ways.map(({ text, changes }, i) => html`${i > 0 && " · "}<a href=${withParameters(changes ?? {})}>${text}</a>`)}</p>`}<p class="under small">${share}</p>

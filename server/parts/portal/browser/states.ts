@@ -1,4 +1,4 @@
-import { printable } from "../../../shared/browser/format.ts";
+import { counted, printable } from "../../../shared/browser/format.ts";
 import { Failure } from "./answers.ts";
 
 /** Names of the states and their FIPS codes, which the map uses, and unknown and mistyped names of places. */
@@ -26,6 +26,17 @@ export const stateOf = (text: string): string | undefined =>
 const withArticle = new Set(["DC", "MP", "VI"]);
 /** A state's name for use within a sentence, with an article if it needs one. */
 export const stateInSentence = (code: string) => `${withArticle.has(code) ? "the " : ""}${stateName(code)}`;
+
+/** Counts states. The District of Columbia and territories aren't states, as in "49 states, DC and Puerto Rico". */
+export function statesText(codes: readonly string[]): string {
+  const isState = (code: string) => code !== "DC" && Number(states[code].fips) < 60;
+  const count = codes.filter(isState).length;
+  const others = codes
+    .filter((code) => !isState(code))
+    .map((code) => (code === "DC" ? code : stateInSentence(code)));
+  const texts = [...(count > 0 || others.length === 0 ? [counted(count, "state", "states")] : []), ...others];
+  return [texts.slice(0, -1).join(", "), ...texts.slice(-1)].filter(Boolean).join(" and ");
+}
 
 export const whyMaryland =
   "Maryland sets its own hospital prices, so Medicare's file leaves its hospitals out";

@@ -11,7 +11,7 @@ import { ErrorBand, useLoaded, WarningBand } from "../load.ts";
 import { useScrollToHash } from "../location.ts";
 import { start } from "../main.ts";
 import { save } from "../save-picture.ts";
-import { whyMissing } from "../states.ts";
+import { statesText, whyMissing } from "../states.ts";
 
 /** Shows the data versions: their content, their gaps, their files, and code that loads them. */
 
@@ -102,13 +102,6 @@ function Version({ version, isFirst }: { version: Dataset; isFirst: boolean }) {
       </div>`
     }
   </details>`;
-}
-
-/** The District of Columbia isn't counted as a state, as in "49 states and DC". */
-function statesText(codes: readonly string[]): string {
-  const states = codes.filter((code) => code !== "DC").length;
-  const text = counted(states, "state", "states");
-  return states === codes.length ? text : states === 0 ? "DC" : `${text} and DC`;
 }
 
 function Gaps({ coverage }: { coverage: Dataset["coverage"] }) {

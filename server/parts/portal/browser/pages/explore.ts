@@ -4,7 +4,7 @@ import { type Ask, type Failure, unlessFailed } from "../answers.ts";
 import { viewNow, viewOnce } from "../api.ts";
 import { choiceOf } from "../choice.ts";
 import { Controls } from "../controls.ts";
-import { knownOf, lastingOf, type View, viewOf } from "../explore-data.ts";
+import { addressOf, knownOf, type View, viewOf } from "../explore-data.ts";
 import { wordsOf } from "../explore-words.ts";
 import { Facilities } from "../facilities.ts";
 import { ErrorBand, useLoaded } from "../load.ts";
@@ -31,7 +31,7 @@ function Page({ url }: { url: URL }) {
     JSON.stringify(choice),
     () => viewOnce(make),
     () => viewNow(make),
-    (view) => JSON.stringify({ ...view.choice, ...lastingOf(view) }),
+    (view) => JSON.stringify({ ...view.choice, ...addressOf(view) }),
   );
   const { view, failure, isLate, isOld, isShown } = loaded;
   const words = view && wordsOf(view);
@@ -46,7 +46,7 @@ function Page({ url }: { url: URL }) {
     // The visitor may have chosen something else since the view was drawn.
     if (location.search !== url.search) return;
     const { state, near, city } = view.choice;
-    settle({ ...lastingOf(view), ...(choice.words !== null && { q: null, state, near, city }) });
+    settle({ ...addressOf(view), ...(choice.words !== null && { q: null, state, near, city }) });
   }, [view, isShown]);
   if (isEmbedded)
     return html`<div class="embed">

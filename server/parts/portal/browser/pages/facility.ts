@@ -1,7 +1,7 @@
 import { useEffect } from "preact/hooks";
 import { counted, whole } from "../../../../shared/browser/format.ts";
 import { html } from "../../../../shared/browser/html.ts";
-import { type Ask, type FacilitiesAnswer, Failure } from "../answers.ts";
+import type { Ask, FacilitiesAnswer } from "../answers.ts";
 import { viewNow, viewOnce } from "../api.ts";
 import { milesText } from "../around.ts";
 import { Card, sourceOf, trendFigures } from "../card.ts";
@@ -19,12 +19,12 @@ import {
 } from "../hospital-words.ts";
 import type { Sorted } from "../list.ts";
 import { ErrorBand, useLoaded, VersionNote, WarningBand } from "../load.ts";
-import { go, inYear, withParameters } from "../location.ts";
+import { go, hrefOf, inYear, withParameters } from "../location.ts";
 import { start } from "../main.ts";
 import { Key } from "../picture.ts";
 import { Standings, sortedBy } from "../standings.ts";
 import { leastYears, Trend } from "../trend.ts";
-import { isFew, isPriced, isSynthetic, nameOf, noHospital, tabTitle, titleOf } from "../words.ts";
+import { isFew, isPriced, isSynthetic, nameOf, tabTitle, titleOf } from "../words.ts";
 
 /** Shows a hospital: its procedures compared with nation and state, its trend, and the hospitals around it. */
 
@@ -38,7 +38,7 @@ function Page({ url }: { url: URL }) {
     () => viewNow(make),
   );
   const { view, isLate } = loaded;
-  const name = view && !(view instanceof Failure) ? view.answer.facility.facility : undefined;
+  const name = view && "answer" in view ? view.answer.facility.facility : undefined;
   useEffect(() => {
     if (name !== undefined) document.title = tabTitle(name);
   }, [name]);
@@ -47,9 +47,9 @@ function Page({ url }: { url: URL }) {
     ${
       view === null
         ? html`<div class="sentence heading"></div><div class="card blank"></div>`
-        : view instanceof Failure
-          ? html`<h1>Nothing was found.</h1>
-              <p class="under">${noHospital(ccn, year)} ${year !== null && html`<a href=${withParameters({ year: null })}>See the newest year</a> · `}<a href=${inYear("/")}>Explore what there is</a></p>`
+        : "ways" in view
+          ? html`<h1>${view.title}.</h1>
+              <p class="under">${view.why} ${view.ways.map((way, i) => html`${i > 0 && " · "}<a href=${hrefOf(way)}>${way.text}</a>`)}</p>`
           : html`<${Shown} view=${view} sorted=${sortedBy(url.searchParams)} shown=${shownOf(url.searchParams)} />`
     }
   </div>`;
@@ -66,12 +66,14 @@ function Shown({ view, sorted, shown }: ShownProps) {
   const { answer, code, near, datasets } = view;
   const { facility, data, source } = answer;
   const { own, share, further } = hospitalText(view);
+  const note = versionNote(view, source.data_version);
   return html`<div class="sentence heading">
       <div>
+        ${note?.isGone && html`<${VersionNote} note=${note} />`}
         <h1>${facility.facility}</h1>
         <p class="under quiet">${addressText(answer)}</p>
         <${WarningBand} caveat=${source.caveat} />
-        <${VersionNote} note=${versionNote(view, source.data_version)} />
+        ${!note?.isGone && html`<${VersionNote} note=${note} />`}
         <p class="under">${own}</p>
         <p class="under small">${share}</p>
         <p class="under further">${further}</p>
