@@ -71,10 +71,7 @@ test("a server that has no room for what it reads from the database admits nothi
   const begunMs = performance.now();
   // By then the server would go on alone.
   await client.askUntil(() => performance.now() > begunMs + 2 * awayMs);
-  assert.deepEqual(
-    [client.counts.admitted, await statusOf("kept"), await server.readiness()],
-    [0, 503, 503],
-  );
+  assert.deepEqual([client.counts.admitted, await statusOf("kept"), await server.readiness()], [0, 503, 503]);
   empty();
   await isServed("kept");
   for (const name of [...revoked, "suspended"]) assert.equal(await statusOf(name), 401, name);
