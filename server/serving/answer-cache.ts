@@ -1,6 +1,8 @@
-import type { Answer } from "./reply.ts";
+/** Keeps answers and pages up to a maximum of memory, and counts price queries. */
 
-/** Keeps answers up to a maximum of memory, and counts price queries. */
+interface Keepable {
+  readonly bodyBytes: number;
+}
 
 const maxBytes = 8 * 2 ** 20;
 /** Bytes that an answer takes besides its body. */
@@ -12,7 +14,7 @@ const bytesPerBodyByte = 1.5;
  * The answers that a thread keeps, in two generations. A requested old answer becomes young. When the young generation
  * is full, it becomes the old generation, and the answers of the previous old generation are forgotten.
  */
-export class AnswerCache<Key extends string | number> {
+export class AnswerCache<Key extends string | number, Answer extends Keepable> {
   #young = new Map<Key, Answer>();
   #old = new Map<Key, Answer>();
   #youngBytes = 0;

@@ -31,7 +31,7 @@ export class Answers {
   readonly #usage: (slot: number) => Usage;
   readonly #scratch = Buffer.alloc(scratchBytes);
   /** Kept answers, by the query's number, or by path and query if the query isn't read as a number. */
-  readonly #kept = new AnswerCache<number | string>();
+  readonly #kept = new AnswerCache<number | string, Answer>();
   readonly #asks = new AskCounter();
   #versions: Versions;
   #lastLines = "";

@@ -23,6 +23,8 @@ export interface ServingPages {
   /** The path below which posts are allowed. It ends with a slash. */
   readonly postsBelow: string;
   readonly posts: PostHandler;
+  /** Forgets what was written from the data versions that were served before. */
+  forget(): void;
   /** Replaces all files of the pages. */
   show(files: readonly WebFile[]): void;
 }

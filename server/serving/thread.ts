@@ -190,6 +190,7 @@ const take = (message: ToServe) => {
     }
   } else if (message.type === "publish") {
     started?.service.publish(versionsOf(message.published));
+    pages?.forget();
     send({ type: "published" });
     setImmediate(safely(collectGarbage, report));
   } else if (message.type === "pages") {

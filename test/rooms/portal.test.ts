@@ -2,6 +2,7 @@
 import "../parts/portal/account.test.ts";
 import "../parts/portal/begun-words.test.ts";
 import "../parts/portal/host.test.ts";
+import "../parts/portal/kept-pages.test.ts";
 import "../parts/portal/loading.test.ts";
 import "../parts/portal/pages.test.ts";
 import "../parts/portal/posts.test.ts";

@@ -1,16 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AnswerCache } from "../../server/serving/answer-cache.ts";
-import type { Answer } from "../../server/serving/reply.ts";
 
 /** Tests which answers a thread's cache keeps, and how many bytes. */
 
 // An answer counts as one and a half times its bytes, so seven answers fill one of the two generations of 4 MiB.
-const answer = { bodyBytes: 400_000 } as Answer;
+const answer = { bodyBytes: 400_000 };
 const perGeneration = 7;
 
 /** Lists which of `count` answers stay in a cache. Each cache is asked once, because asking makes an answer young. */
-function kept(count: number, begin = () => new AnswerCache<number>()): number[] {
+function kept(count: number, begin = () => new AnswerCache<number, typeof answer>()): number[] {
   return Array.from({ length: count }, (_, key) => key).filter((key) => {
     const cache = begin();
     for (let i = 0; i < count; i++) cache.keep(i, answer);
@@ -28,7 +27,7 @@ test("each generation of cached responses is kept until the next one is full", (
 });
 
 test("a response that is requested repeatedly stays in the cache", () => {
-  const cache = new AnswerCache<number>();
+  const cache = new AnswerCache<number, typeof answer>();
   for (let i = 0; i < 10 * perGeneration; i++) {
     cache.keep(i, answer);
     assert.notEqual(cache.get(0), undefined, `after ${i} others`);
@@ -37,7 +36,7 @@ test("a response that is requested repeatedly stays in the cache", () => {
 
 test("a cleared cache has its full capacity again", () => {
   const cleared = () => {
-    const cache = new AnswerCache<number>();
+    const cache = new AnswerCache<number, typeof answer>();
     for (let i = 0; i < perGeneration - 1; i++) cache.keep(-i, answer);
     cache.clear();
     return cache;

@@ -2,6 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { hash } from "node:crypto";
 import { MIMEType } from "node:util";
 import { ApiError, constantError } from "../../api/errors.ts";
+import { AnswerCache } from "../../serving/answer-cache.ts";
 import { clientAddress, clientOf } from "../../serving/client-address.ts";
 import { type Coding, codingOf, compress, formOf } from "../../serving/negotiation.ts";
 import type { MakePages, PagesContext } from "../../serving/pages-part.ts";
@@ -10,6 +11,7 @@ import { listIn, type Reply, type RequestHead } from "../../serving/reply.ts";
 import type { PortalReply, WebFile } from "../../shared/messages.ts";
 import { http } from "../../shared/runtime.ts";
 import { WorkBudget } from "../../shared/work-budget.ts";
+import { parameterNames } from "./browser/choice.ts";
 import { embedPage, facilityPage, missingPage } from "./pages.ts";
 import { tooMany } from "./rate-limits.ts";
 import { errorReply, unavailable } from "./reply.ts";
@@ -34,6 +36,7 @@ export const pages: MakePages = (context) => {
     respond: (request, path, method, hasBody) => portal.reply(request, path, method, hasBody),
     postsBelow: "/portal/",
     posts: portalPosts(context),
+    forget: () => portal.forget(),
     show(files) {
       portal = new Portal(files, context, writing);
     },
@@ -45,6 +48,7 @@ export class Portal {
   readonly #context: Pick<PagesContext, "read" | "report">;
   readonly #writing: WorkBudget;
   readonly #nowMs: () => number;
+  readonly #kept = new AnswerCache<string, Written>();
 
   /** @param writing the budget for writing numbers into pages @param nowMs milliseconds of a steady clock */
   constructor(
@@ -88,39 +92,57 @@ export class Portal {
     );
   }
 
-  /**
-   * Writes the numbers for a URL into a page. Beyond the budget, or after an error, returns the page unchanged.
-   * @returns the page, and whether it is of a hospital that isn't in the data
-   */
-  #written(
-    page: WebFile,
-    path: string,
-    request: RequestHead,
-    coding: Coding,
-  ): { page: WebFile; isMissing: boolean } {
+  /** Forgets the written pages, because they have the numbers of earlier data versions. */
+  forget(): void {
+    this.#kept.clear();
+  }
+
+  /** Writes the numbers for a URL into a page. Beyond the budget, or after an error, returns the page unchanged. */
+  #written(page: WebFile, path: string, request: RequestHead, coding: Coding): Written {
+    const unchanged = { page, isMissing: false, bodyBytes: 0 };
+    if (page.slots === undefined) return unchanged;
+    const query = request.getQuery() ?? "";
+    const known = knownQuery(query);
+    const key = `${coding} ${path}?${known}`;
+    const kept = known === undefined ? undefined : this.#kept.get(key);
+    if (kept !== undefined) return kept;
     const begunMs = this.#nowMs();
-    if (page.slots === undefined || !this.#writing.hasLeft(begunMs)) return { page, isMissing: false };
+    if (!this.#writing.hasLeft(begunMs)) return unchanged;
     try {
-      const written = write(path, new URLSearchParams(request.getQuery()), this.#context.read);
-      let html = Buffer.from(page.bodies.identity).toString();
-      // `$` has a special meaning in a replacement text, so a function is used.
-      for (const name of ["head", "sentence", "noscript", "answers"] as const)
-        html = html.replace(page.slots[name], () => written[name]);
-      const body = Buffer.from(html);
-      return {
-        page: {
-          ...page,
-          bodies: { identity: body, ...(coding !== "identity" && { [coding]: compress(body, coding) }) },
-          etag: `"${hash("sha256", body, "base64url").slice(0, 22)}"`,
-        },
-        isMissing: written.isMissing,
-      };
+      const written = this.#write(page, page.slots, path, known ?? query, coding);
+      if (known !== undefined && !written.isMissing) this.#kept.keep(key, written);
+      return written;
     } catch (error) {
       this.#context.report(error);
-      return { page, isMissing: false };
+      return unchanged;
     } finally {
       this.#writing.spend(this.#nowMs() - begunMs);
     }
+  }
+
+  #write(
+    page: WebFile,
+    slots: NonNullable<WebFile["slots"]>,
+    path: string,
+    query: string,
+    coding: Coding,
+  ): Written {
+    const written = write(path, new URLSearchParams(query), this.#context.read);
+    let html = Buffer.from(page.bodies.identity).toString();
+    // `$` has a special meaning in a replacement text, so a function is used.
+    for (const name of ["head", "sentence", "noscript", "answers"] as const)
+      html = html.replace(slots[name], () => written[name]);
+    const body = Buffer.from(html);
+    const coded = coding === "identity" ? {} : { [coding]: compress(body, coding) };
+    return {
+      page: {
+        ...page,
+        bodies: { identity: body, ...coded },
+        etag: `"${hash("sha256", body, "base64url").slice(0, 22)}"`,
+      },
+      isMissing: written.isMissing,
+      bodyBytes: body.length,
+    };
   }
 
   #page(path: string): WebFile {
@@ -128,6 +150,23 @@ export class Portal {
     if (page === undefined) throw new Error(`the portal has no page ${path}`);
     return page;
   }
+}
+
+/** A page with the numbers for an address. */
+interface Written {
+  page: WebFile;
+  /** Whether it is of a hospital that isn't in the data. */
+  isMissing: boolean;
+  bodyBytes: number;
+}
+
+/** Returns a query's parameters in one order, so that equal pages have equal addresses; undefined if one isn't known. */
+function knownQuery(query: string): string | undefined {
+  const asked = new URLSearchParams(query);
+  const known = parameterNames.flatMap((name) =>
+    asked.getAll(name).map((value): [string, string] => [name, value]),
+  );
+  return known.length === asked.size ? new URLSearchParams(known).toString() : undefined;
 }
 
 /** Leads to a page whose path has no slash at its end. */

@@ -15,6 +15,12 @@ export const radiusesInMiles = [10, defaultMiles, 50, 100];
 /** The radius, in miles, within which the nearest hospital is looked for. The API's maximum. */
 export const farthest = 500;
 
+/** The parameters of the pages with numbers. A page is the same whatever order they are in. */
+export const parameterNames = [
+  ...["q", "procedure", "state", "near", "within", "city", "year", "versions"],
+  ...["with", "sort", "order", "shown"],
+];
+
 type SortKey = (row: Priced) => number | string;
 
 /** The values by which the API sorts, by the name of the order. The API has no order of its own for `pays`. */

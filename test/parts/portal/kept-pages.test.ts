@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { renameSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { after, test } from "node:test";
+import { encodeSnapshot } from "../../../engine/index.ts";
+import {
+  createKey,
+  datasetsFolder,
+  rawRequest,
+  requestText,
+  startServer,
+  temporaryFolder,
+  until,
+  versionSnapshot,
+} from "../../support/server.ts";
+import { preloaded } from "../../support/stopping.ts";
+
+/** Tests that a page is written once for each publication of data, in a server that has time for three pages. */
+
+const writes = 3;
+const budget = new URL("../../../server/shared/work-budget.ts", import.meta.url);
+const stateDir = temporaryFolder();
+createKey(stateDir, "visitors", { burst: 100, quota: 1000 });
+const datasetsDir = datasetsFolder(["2023.2"]);
+const server = await startServer({
+  stateDir,
+  datasetsDir,
+  env: {
+    PORTAL: "on",
+    PORTAL_ACCOUNT: "visitors",
+    ...preloaded(
+      `import { WorkBudget } from "${budget}"; let left = ${writes}; WorkBudget.prototype.hasLeft = () => left-- > 0;`,
+    ),
+  },
+});
+after(async () => {
+  assert.equal(await server.stop(), 0);
+});
+
+const ask = (target: string, headers: Record<string, string> = {}) =>
+  rawRequest(server.api, requestText(`GET ${target}`, headers));
+const textOf = async (target: string, headers: Record<string, string> = {}) => {
+  const { status, body } = await ask(target, headers);
+  assert.equal(status, 200);
+  return body.toString();
+};
+
+test("a page is written once, whatever the order of its parameters and the host, until other data is published", async () => {
+  const first = await textOf("/?procedure=5072&state=NY");
+  const unknown = await textOf("/?procedure=5073&campaign=spring");
+  const compressed = await ask("/?procedure=5072&state=NY", { "Accept-Encoding": "gzip" });
+  assert.equal(compressed.header("Content-Encoding"), "gzip");
+
+  const unwritten = await textOf("/?procedure=5073");
+  assert.notEqual(first, unwritten);
+  assert.notEqual(unknown, unwritten);
+  assert.equal(await textOf("/?state=NY&procedure=5072"), first);
+  assert.equal(await textOf("/?procedure=5072&state=NY", { Host: "charges.example:8443" }), first);
+  const again = await ask("/?state=NY&procedure=5072", { "Accept-Encoding": "gzip" });
+  assert.deepEqual(again.body, compressed.body);
+  const tag = { "If-None-Match": again.header("ETag") ?? "" };
+  assert.equal((await ask("/?procedure=5072&state=NY", { "Accept-Encoding": "gzip", ...tag })).status, 304);
+  assert.equal(
+    await textOf("/?procedure=5073&campaign=spring"),
+    unwritten,
+    "an unknown parameter isn't kept",
+  );
+
+  const file = path.join(datasetsDir, "2024.3.parquet");
+  writeFileSync(`${file}.new`, encodeSnapshot(versionSnapshot("2024.3")));
+  renameSync(`${file}.new`, file);
+  await until(
+    "the kept page to be forgotten",
+    async () => (await textOf("/?procedure=5072&state=NY")) !== first,
+  );
+  assert.equal(await textOf("/?procedure=5072&state=NY"), unwritten);
+});
