@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { after, afterEach, before } from "node:test";
+import { promisify } from "node:util";
 import { parse } from "csv-parse/sync";
 import type { Browser, Page } from "playwright-core";
 import { publishSnapshot } from "../../datasets/revisions.ts";
@@ -17,11 +19,13 @@ const rows = 10_000;
 
 let server: TestServer;
 let browser: Browser;
+let key = "";
 const opened: GuardedPage[] = [];
 
 before(async () => {
   const stateDir = temporaryFolder();
   createKey(stateDir, "explore", ample);
+  key = createKey(stateDir, "developer", ample);
   const env = { PORTAL: "on", PORTAL_ACCOUNT: "explore", SIGNUP: "open", ...writing(true) };
   const datasetsDir = temporaryFolder();
   for (const dataYear of years)
@@ -180,5 +184,57 @@ testOfClicks(
     const miles = /\d+/.exec(await wider.innerText())?.[0];
     await wider.click();
     await page.locator(".sentence h1", { hasText: `Within ${miles} miles of 59230, you pay` }).waitFor();
+  },
+);
+
+/** Runs a printed command as it is. */
+async function answerOf(command: string) {
+  const run = promisify(execFile);
+  const { stdout } = await run("bash", ["-c", command], {
+    env: { PATH: process.env.PATH, KEY: key },
+    maxBuffer: 1e8,
+  });
+  return stdout;
+}
+
+testOfClicks(
+  "each command on the reference page gives the answer that is shown beside it, and the first one is at the top",
+  async () => {
+    const page = await open("/reference");
+    const first = page.locator("#first");
+    const command = await first.locator(".command pre").innerText();
+    assert.match(command, /^curl -H "Authorization: Bearer \$KEY"/);
+    assert.deepEqual(
+      JSON.parse(await first.locator(".answer").innerText()),
+      JSON.parse(await answerOf(command)),
+    );
+    const [place, rules] = [first, page.locator("#requests")].map((part) => part.boundingBox());
+    assert.ok(((await place)?.y ?? 0) < ((await rules)?.y ?? 0), "before the rules for all requests");
+    for (const id of [
+      "overview",
+      "prices",
+      "search",
+      "procedure",
+      "facilities",
+      "facilityTrends",
+      "trends",
+      "versions",
+      "page",
+      "exportCsv",
+    ]) {
+      const operation = page.locator(`#${id}`);
+      await operation.locator("> summary").click();
+      const shown = await operation.locator(".shown .answer").textContent();
+      const answer = await answerOf((await operation.locator(".command pre").textContent()) ?? "");
+      const whole =
+        id === "exportCsv" ? answer.replaceAll("\r", "") : JSON.stringify(JSON.parse(answer), null, 2);
+      assert.ok(shown !== null && shown.length > 100 && whole.startsWith(shown.replaceAll("\r", "")), id);
+    }
+    // Once the form is changed, the old answer doesn't stand beside the new command.
+    const prices = page.locator("#prices");
+    await prices.getByLabel("limit").fill("1");
+    await prices.locator(".shown").waitFor({ state: "detached" });
+    await prices.getByRole("button", { name: /^Send GET/ }).click();
+    assert.equal(JSON.parse((await prices.locator(".shown .answer").textContent()) ?? "").data.length, 1);
   },
 );
