@@ -9,7 +9,15 @@ import { defaultSampleSeed, syntheticSnapshot } from "../../datasets/sample/synt
 import { encodeSnapshot } from "../../engine/index.ts";
 import type { ProcedureAnswer } from "../../server/parts/portal/browser/answers.ts";
 import { addressed, type GuardedPage, launch, narrow, openPage, testOfClicks } from "../support/browser.ts";
-import { ample, call, createKey, startServer, type TestServer, temporaryFolder } from "../support/server.ts";
+import {
+  ample,
+  becomes,
+  call,
+  createKey,
+  startServer,
+  type TestServer,
+  temporaryFolder,
+} from "../support/server.ts";
 import { writing } from "../support/writing.ts";
 
 /** Tests in Debian's Chromium what visitors type, save and fill in, where they stumbled before. */
@@ -236,5 +244,56 @@ testOfClicks(
     await prices.locator(".shown").waitFor({ state: "detached" });
     await prices.getByRole("button", { name: /^Send GET/ }).click();
     assert.equal(JSON.parse((await prices.locator(".shown .answer").textContent()) ?? "").data.length, 1);
+  },
+);
+
+testOfClicks(
+  "the form for a key says at once what is wrong, shows that it works, and takes an error away when its field changes",
+  async () => {
+    let refusals = 0;
+    const page = await open("/signup", {
+      mayFail: ({ pathname }, status) => pathname === "/portal/signup" && status === 400 && ++refusals > 0,
+    });
+    const [name, email] = [page.getByLabel("Your name"), page.getByLabel("Your e-mail address")];
+    const wrong = page.getByText("This must be an e-mail address such as ann@example.com.");
+    await email.fill("ann@example");
+    await name.focus();
+    await wrong.waitFor();
+    assert.equal(await email.getAttribute("aria-invalid"), "true");
+    await email.pressSequentially(".");
+    await wrong.waitFor({ state: "detached" });
+    await email.press("Enter");
+    await wrong.waitFor();
+    await page.getByText("Enter your name.").waitFor();
+    await becomes("the focused field", () => page.evaluate("document.activeElement.name"), "name");
+    assert.equal(refusals, 0, "nothing was sent");
+    await name.fill("Ann");
+    await page.getByText("Enter your name.").waitFor({ state: "detached" });
+
+    // The server refuses an address, and the refusal goes with the address.
+    const answered = Promise.withResolvers<void>();
+    const message = 'email is "x", expected another one';
+    const json = { error: { type: "invalid_parameter", message, param: "email" } };
+    await page.route("**/portal/signup", async (route) => {
+      await answered.promise;
+      await route.fulfill({ status: 400, json });
+    });
+    await email.fill("ann@example.org");
+    await email.press("Enter");
+    await page.getByText("One moment…").waitFor();
+    const button = page.getByRole("button", { name: "Get a key" });
+    assert.equal(await button.getAttribute("aria-disabled"), "true");
+    const spinner = "getComputedStyle(document.querySelector('button.primary'), '::before').animationName";
+    assert.equal(await page.evaluate(spinner), "turning");
+    answered.resolve();
+    const refused = page.getByText("This must be another one.");
+    await refused.waitFor();
+    await email.fill("bob@example.org");
+    await refused.waitFor({ state: "detached" });
+    await name.focus();
+    assert.equal(await refused.count(), 0, "the refusal doesn't stand under another address");
+    await page.unroute("**/portal/signup");
+    await email.press("Enter");
+    await page.getByText("Here is your key").waitFor();
   },
 );
