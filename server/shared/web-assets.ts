@@ -80,7 +80,12 @@ const pathsIn = (folder: string) =>
     .sort();
 
 /** Files outside the folders of the pages that decide what a bundle has: modules, and the versions of npm packages. */
-const otherSources = ["../datasets/deductibles.ts", "../engine/search/sure.ts", "../package.json"];
+const otherSources = [
+  "../datasets/deductibles.ts",
+  "../engine/search/sure.ts",
+  "../package.json",
+  "shared/form-rules.ts",
+];
 
 function sourcesOf(part: string): string[] {
   const folders = ["shared/browser", `${part}/browser`].map((folder) => join(serverFolder, folder));

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { after, afterEach, before } from "node:test";
+import { promisify } from "node:util";
 import { parse } from "csv-parse/sync";
 import type { Browser, Page } from "playwright-core";
 import { publishSnapshot } from "../../datasets/revisions.ts";
@@ -7,7 +9,15 @@ import { defaultSampleSeed, syntheticSnapshot } from "../../datasets/sample/synt
 import { encodeSnapshot } from "../../engine/index.ts";
 import type { ProcedureAnswer } from "../../server/parts/portal/browser/answers.ts";
 import { addressed, type GuardedPage, launch, narrow, openPage, testOfClicks } from "../support/browser.ts";
-import { ample, call, createKey, startServer, type TestServer, temporaryFolder } from "../support/server.ts";
+import {
+  ample,
+  becomes,
+  call,
+  createKey,
+  startServer,
+  type TestServer,
+  temporaryFolder,
+} from "../support/server.ts";
 import { writing } from "../support/writing.ts";
 
 /** Tests in Debian's Chromium what visitors type, save and fill in, where they stumbled before. */
@@ -17,11 +27,13 @@ const rows = 10_000;
 
 let server: TestServer;
 let browser: Browser;
+let key = "";
 const opened: GuardedPage[] = [];
 
 before(async () => {
   const stateDir = temporaryFolder();
   createKey(stateDir, "explore", ample);
+  key = createKey(stateDir, "developer", ample);
   const env = { PORTAL: "on", PORTAL_ACCOUNT: "explore", SIGNUP: "open", ...writing(true) };
   const datasetsDir = temporaryFolder();
   for (const dataYear of years)
@@ -180,5 +192,108 @@ testOfClicks(
     const miles = /\d+/.exec(await wider.innerText())?.[0];
     await wider.click();
     await page.locator(".sentence h1", { hasText: `Within ${miles} miles of 59230, you pay` }).waitFor();
+  },
+);
+
+/** Runs a printed command as it is. */
+async function answerOf(command: string) {
+  const run = promisify(execFile);
+  const { stdout } = await run("bash", ["-c", command], {
+    env: { PATH: process.env.PATH, KEY: key },
+    maxBuffer: 1e8,
+  });
+  return stdout;
+}
+
+testOfClicks(
+  "each command on the reference page gives the answer that is shown beside it, and the first one is at the top",
+  async () => {
+    const page = await open("/reference");
+    const first = page.locator("#first");
+    const command = await first.locator(".command pre").innerText();
+    assert.match(command, /^curl -H "Authorization: Bearer \$KEY"/);
+    assert.deepEqual(
+      JSON.parse(await first.locator(".answer").innerText()),
+      JSON.parse(await answerOf(command)),
+    );
+    const [place, rules] = [first, page.locator("#requests")].map((part) => part.boundingBox());
+    assert.ok(((await place)?.y ?? 0) < ((await rules)?.y ?? 0), "before the rules for all requests");
+    for (const id of [
+      "overview",
+      "prices",
+      "search",
+      "procedure",
+      "facilities",
+      "facilityTrends",
+      "trends",
+      "versions",
+      "page",
+      "exportCsv",
+    ]) {
+      const operation = page.locator(`#${id}`);
+      await operation.locator("> summary").click();
+      const shown = await operation.locator(".shown .answer").textContent();
+      const answer = await answerOf((await operation.locator(".command pre").textContent()) ?? "");
+      const whole =
+        id === "exportCsv" ? answer.replaceAll("\r", "") : JSON.stringify(JSON.parse(answer), null, 2);
+      assert.ok(shown !== null && shown.length > 100 && whole.startsWith(shown.replaceAll("\r", "")), id);
+    }
+    // Once the form is changed, the old answer doesn't stand beside the new command.
+    const prices = page.locator("#prices");
+    await prices.getByLabel("limit").fill("1");
+    await prices.locator(".shown").waitFor({ state: "detached" });
+    await prices.getByRole("button", { name: /^Send GET/ }).click();
+    assert.equal(JSON.parse((await prices.locator(".shown .answer").textContent()) ?? "").data.length, 1);
+  },
+);
+
+testOfClicks(
+  "the form for a key says at once what is wrong, shows that it works, and takes an error away when its field changes",
+  async () => {
+    let refusals = 0;
+    const page = await open("/signup", {
+      mayFail: ({ pathname }, status) => pathname === "/portal/signup" && status === 400 && ++refusals > 0,
+    });
+    const [name, email] = [page.getByLabel("Your name"), page.getByLabel("Your e-mail address")];
+    const wrong = page.getByText("This must be an e-mail address such as ann@example.com.");
+    await email.fill("ann@example");
+    await name.focus();
+    await wrong.waitFor();
+    assert.equal(await email.getAttribute("aria-invalid"), "true");
+    await email.pressSequentially(".");
+    await wrong.waitFor({ state: "detached" });
+    await email.press("Enter");
+    await wrong.waitFor();
+    await page.getByText("Enter your name.").waitFor();
+    await becomes("the focused field", () => page.evaluate("document.activeElement.name"), "name");
+    assert.equal(refusals, 0, "nothing was sent");
+    await name.fill("Ann");
+    await page.getByText("Enter your name.").waitFor({ state: "detached" });
+
+    // The server refuses an address, and the refusal goes with the address.
+    const answered = Promise.withResolvers<void>();
+    const message = 'email is "x", expected another one';
+    const json = { error: { type: "invalid_parameter", message, param: "email" } };
+    await page.route("**/portal/signup", async (route) => {
+      await answered.promise;
+      await route.fulfill({ status: 400, json });
+    });
+    await email.fill("ann@example.org");
+    await email.press("Enter");
+    await page.getByText("One moment…").waitFor();
+    const button = page.getByRole("button", { name: "Get a key" });
+    assert.equal(await button.getAttribute("aria-disabled"), "true");
+    const spinner = "getComputedStyle(document.querySelector('button.primary'), '::before').animationName";
+    assert.equal(await page.evaluate(spinner), "turning");
+    answered.resolve();
+    const refused = page.getByText("This must be another one.");
+    await refused.waitFor();
+    await email.fill("bob@example.org");
+    await refused.waitFor({ state: "detached" });
+    await name.focus();
+    assert.equal(await refused.count(), 0, "the refusal doesn't stand under another address");
+    await page.unroute("**/portal/signup");
+    await email.press("Enter");
+    await page.getByText("Here is your key").waitFor();
   },
 );

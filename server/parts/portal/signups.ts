@@ -7,6 +7,7 @@ import { ApiError } from "../../api/errors.ts";
 import type { Core } from "../../part.ts";
 import { clientOf } from "../../serving/client-address.ts";
 import type { Email } from "../../shared/email.ts";
+import { aPersonName, maxPersonNameLength } from "../../shared/form-rules.ts";
 import type { PortalReply } from "../../shared/messages.ts";
 import { plans } from "../../shared/plans.ts";
 import { emailAddress } from "../../shared/schemas.ts";
@@ -27,15 +28,12 @@ export const maxSignupsPerClient = 5;
 const maxLinksPerMailbox = 3;
 /** Minimum milliseconds between opening and sending the form. Faster senders are taken for bots. */
 export const minElapsedMs = 2000;
-const maxPersonNameLength = 100;
-
-const aName = `1 to ${maxPersonNameLength} characters`;
 export const signupFields = v.strictObject({
   name: v.pipe(
-    v.string(aName),
+    v.string(aPersonName),
     v.trim(),
-    v.minLength(1, aName),
-    v.maxLength(maxPersonNameLength, aName),
+    v.minLength(1, aPersonName),
+    v.maxLength(maxPersonNameLength, aPersonName),
     v.regex(/^\P{Cc}*$/u, "a name in one line"),
   ),
   email: v.pipe(v.string("an e-mail address"), v.trim(), emailAddress),

@@ -50,13 +50,21 @@ export interface FieldProps {
   set: (value: string) => void;
   type?: "text" | "email" | "password" | "url" | "number" | "date";
   hint?: string;
+  /** Why the value was refused. It goes when the value changes. */
   error?: string;
+  /** What is wrong with the value; empty if nothing is. It is said when the visitor leaves the field or presses Enter. */
+  fault?: string;
   options?: readonly (readonly [value: string, title: string])[];
   [attribute: string]: unknown;
 }
 
-export function Field({ label, value, set, type = "text", hint, error = "", options, ...more }: FieldProps) {
+export function Field(props: FieldProps) {
+  const { label, value, set, type = "text", hint, error: refusal = "", fault = "", options, ...more } = props;
   const id = useId();
+  const [isEdited, setEdited] = useState(false);
+  const refused = useRef({ refusal, value });
+  if (refused.current.refusal !== refusal) refused.current = { refusal, value };
+  const error = (isEdited ? "" : fault) || (refused.current.value === value ? refusal : "");
   const descriptions = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(" ");
   const common = {
     id,
@@ -64,8 +72,12 @@ export function Field({ label, value, set, type = "text", hint, error = "", opti
     autocomplete: "off",
     "aria-describedby": descriptions || undefined,
     "aria-invalid": error ? "true" : undefined,
-    onInput: (event: Event & { currentTarget: HTMLInputElement | HTMLSelectElement }) =>
-      set(event.currentTarget.value),
+    onInput: (event: Event & { currentTarget: HTMLInputElement | HTMLSelectElement }) => {
+      setEdited(true);
+      set(event.currentTarget.value);
+    },
+    onBlur: () => setEdited(false),
+    onKeyDown: ({ key }: KeyboardEvent) => key === "Enter" && setEdited(false),
     ...more,
   };
   return html`<div class="entry">

@@ -42,13 +42,14 @@ const keyLength = 53;
 /** A pasted key is stored if the server knows it. */
 export function PasteKey({ done = () => {} }: { done?: () => void }) {
   const [text, setText] = useState("");
-  const [fault, setFault] = useState("");
   const { failure, isBusy, run } = useAction();
+  const [isSent, setSent] = useState(false);
+  const key = text.trim();
+  const isKey = /^hcq_[0-9A-Za-z]*$/.test(key) && key.length === keyLength;
+  const isWrong = !isKey && (key !== "" || isSent);
   const submit = (event: Event) => {
     event.preventDefault();
-    const key = text.trim();
-    const isKey = /^hcq_[0-9A-Za-z]*$/.test(key) && key.length === keyLength;
-    setFault(isKey ? "" : `A key has ${keyLength} characters, letters and digits, and begins with hcq_.`);
+    setSent(true);
     if (isKey)
       run(async () => {
         await post("/portal/account", {}, key);
@@ -64,7 +65,8 @@ export function PasteKey({ done = () => {} }: { done?: () => void }) {
       set=${setText}
       placeholder="hcq_…"
       hint="It stays in this browser until you sign out."
-      error=${fault || otherError(failure)}
+      fault=${isWrong ? `A key has ${keyLength} characters, letters and digits, and begins with hcq_.` : ""}
+      error=${otherError(failure)}
     />
     <button type="submit" class="primary" aria-disabled=${isBusy}>Use this key</button>
   </form>`;

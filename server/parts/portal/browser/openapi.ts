@@ -66,14 +66,28 @@ export function resolved(part: unknown, document: object): unknown {
   return resolved(found, document);
 }
 
-export type Operation = ReturnType<typeof operationsOf>[number];
+export interface Operation {
+  id: string;
+  path: string;
+  /** The path in one data version; null if there is none. */
+  versionPath: string | null;
+  summary: string;
+  description: string;
+  tag: string;
+  parameters: Parameter[];
+  returns: string;
+  /** An answer, and the request that it answers. */
+  example: { path: string; value: unknown } | null;
+  fields: { name: string; type: string; description: string }[];
+  errors: { status: string; type: string; when: string }[];
+}
 
 /**
  * Lists the operations in the document's order. The version of an operation's second server is its first parameter.
  * Header parameters are left out.
  * @param examples examples by parameter, used instead of the document's examples
  */
-export function operationsOf(document: OpenApi, examples: Readonly<Record<string, string>>) {
+export function operationsOf(document: OpenApi, examples: Readonly<Record<string, string>>): Operation[] {
   const entries = Object.entries(document.paths).map(([path, { get }]) => ({ path, ...get }));
   const { description: ofVersions = "", variables } = document.servers[1] ?? {};
   return entries.map(
@@ -108,13 +122,26 @@ export function operationsOf(document: OpenApi, examples: Readonly<Record<string
           .filter((one) => one.in !== "header")
           .map((one) => (one.name in examples ? { ...one, example: examples[one.name] } : one)),
         returns: ok.description,
-        example,
+        // The document's examples of parameters together make the request that its example answers.
+        example: example
+          ? {
+              path: requestPath({ path, versionPath: null, parameters }, examplesOf(parameters)),
+              value: example.value,
+            }
+          : null,
         fields: content.schema === undefined ? [] : fieldsOf(content.schema, ""),
         errors: rest.filter(({ status }) => status >= "400").flatMap(errorsOf),
       };
     },
   );
 }
+
+const examplesOf = (parameters: readonly Parameter[]) =>
+  new Map(
+    parameters.flatMap(({ name, example }): [string, string][] =>
+      example === undefined ? [] : [[name, String(example)]],
+    ),
+  );
 
 /** Lists a schema's fields. Nested fields have paths such as `data[].ccn`. */
 function fieldsOf(schema: Schema, place: string): { name: string; type: string; description: string }[] {
@@ -151,7 +178,10 @@ export function typeOf({ schema }: Parameter): string {
   return maximum === undefined ? `${name}, at least ${minimum}` : `${name}, ${minimum}–${maximum}`;
 }
 
-export function requestPath(operation: Operation, values: ReadonlyMap<string, string>): string {
+export function requestPath(
+  operation: Pick<Operation, "path" | "versionPath"> & { parameters: readonly Parameter[] },
+  values: ReadonlyMap<string, string>,
+): string {
   const template =
     operation.versionPath !== null && values.get("version") ? operation.versionPath : operation.path;
   const query = new URLSearchParams();

@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import { request, settings } from "./api.ts";
@@ -6,7 +6,7 @@ import { Request } from "./curl.ts";
 import { Field, otherError, useAction } from "./form.ts";
 import { choicesOf, type Operation, type Parameter, requestPath } from "./openapi.ts";
 
-/** Sends an example request from a form, with the current key, and shows the answer. */
+/** Sends a request, at first an example, with the current key, and shows the answer to the command that is shown. */
 
 const maxLines = 200;
 /** Minimum bytes of a file to read before a part is shown. A single network chunk may have only a line or two. */
@@ -30,10 +30,15 @@ export function TryIt({ operation }: { operation: Operation }) {
   const [answer, setAnswer] = useState<Answer | null>(null);
   const { failure, isBusy, run } = useAction();
   const path = requestPath(operation, values);
+  const send = () => run(async () => setAnswer(await answerAt(path)));
+  useEffect(send, []);
   const submit = (event: Event) => {
     event.preventDefault();
-    run(async () => setAnswer(await answerAt(path)));
+    send();
   };
+  // Once the form is changed, the command is another one, and the answer isn't its answer.
+  const shown = answer?.path === path ? answer : null;
+  const { example } = operation;
   return html`<form class="try" onSubmit=${submit} novalidate>
     ${operation.parameters.map(
       (parameter) => html`<${Field}
@@ -47,7 +52,13 @@ export function TryIt({ operation }: { operation: Operation }) {
   </form>
   <${Request} path=${path} />
   <p class="error" role="alert">${otherError(failure)}</p>
-  ${answer && html`<${Shown} answer=${answer} />`}`;
+  ${shown && html`<${Shown} answer=${shown} />`}
+  ${
+    example &&
+    (failure || (shown && shown.status >= 400)) &&
+    html`<p>From the synthetic sample that a first start writes, <code>GET ${example.path}</code> is answered by:</p>
+    <pre class="answer" tabindex="0" role="region" aria-label=${`An answer of ${operation.path}`}>${textOf(example.value)}</pre>`
+  }`;
 }
 
 function inputOf(parameter: Parameter) {

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { html } from "../../../../shared/browser/html.ts";
 import { base, type FacilitiesAnswer, type ProceduresAnswer, pathOf } from "../answers.ts";
-import { ask, get } from "../api.ts";
+import { ask, get, ownKey, settings } from "../api.ts";
 import { Command } from "../curl.ts";
 import { ErrorBand, useLoaded } from "../load.ts";
 import { useScrollToHash } from "../location.ts";
@@ -15,7 +15,7 @@ import {
   resolved,
   typeOf,
 } from "../openapi.ts";
-import { loopOf } from "../programs.ts";
+import { curlOf, loopOf } from "../programs.ts";
 import { TryIt, textOf } from "../try-it.ts";
 
 /**
@@ -36,7 +36,14 @@ function Page() {
     // Without data, the reference uses the document's examples.
     const examples = loadedExamples().catch(() => ({}));
     const document = await get<object>(`${base}/openapi.json`);
-    return { document: resolved(document, document) as OpenApi, examples: (await examples) as Examples };
+    const known = (await examples) as Examples;
+    const operations = operationsOf(resolved(document, document) as OpenApi, known);
+    return {
+      document: resolved(document, document) as OpenApi,
+      operations,
+      examples: known,
+      first: await firstOf(operations, known),
+    };
   });
   const { view, isLate } = loaded;
   useScrollToHash(view !== null);
@@ -45,8 +52,7 @@ function Page() {
     return html`<h1>API reference</h1>
       <${ErrorBand} of=${loaded} /> ${isLate && html`<p class="quiet" role="status">Loading…</p>`}`;
   const { tags, info } = view.document;
-  const all = operationsOf(view.document, view.examples);
-  const operations = tags.flatMap(({ name }) => all.filter(({ tag }) => tag === name));
+  const operations = tags.flatMap(({ name }) => view.operations.filter(({ tag }) => tag === name));
   const [about, ...chapters] = info.description.split(/\n\n(?=## )/);
   const headings = chapters.map((chapter) => chapter.slice(3, chapter.indexOf("\n")));
   return html`<div class="reference">
@@ -56,6 +62,7 @@ function Page() {
       <p>Made from <a href="#openapi"><code>openapi.json</code></a>, from which tools can generate clients. Requests from this page use your key if this browser has one, and the key of these pages otherwise.</p>
     </header>
     <nav class="contents" aria-label="On this page">
+      <ul><li><a href="#first">${firstHeading}</a></li></ul>
       <p class="quiet">For all requests</p>
       <ul>${[...headings, loopHeading].map((heading) => html`<li><a href=${`#${anchorOf(heading)}`}>${heading}</a></li>`)}</ul>
       ${tags.map(
@@ -66,6 +73,7 @@ function Page() {
       )}
     </nav>
     <div class="operations">
+      <${First} of=${view.first} />
       <section class="card general">
         ${chapters.map((chapter) => html`<${Markdown} text=${chapter} />`)}
         <h2 id=${anchorOf(loopHeading)}>${loopHeading}</h2>
@@ -74,6 +82,41 @@ function Page() {
       ${operations.map((operation) => html`<${Section} key=${operation.id} operation=${operation} />`)}
     </div>
   </div>`;
+}
+
+const firstHeading = "A first request";
+
+/** Makes the first request from the loaded data, or else takes the document's example. */
+async function firstOf(operations: readonly Operation[], { procedure }: Examples): Promise<FirstRequest> {
+  const path = `${base}/healthcare/prices?procedure=${procedure}&limit=2`;
+  const answer = procedure === undefined ? null : await get<object>(path).catch(() => null);
+  if (answer !== null) return { path, answer, isSample: false };
+  const { example, path: plain } = operations.find(({ id }) => id === "prices") ?? operations[0];
+  return { path: example?.path ?? plain, answer: example?.value, isSample: true };
+}
+
+interface FirstRequest {
+  path: string;
+  answer: unknown;
+  /** Whether the answer is of the synthetic sample that a first start writes. */
+  isSample: boolean;
+}
+
+/** A key, one request and its answer: all that is needed to begin. */
+function First({ of: { path, answer, isSample } }: { of: FirstRequest }) {
+  const key =
+    ownKey() !== null
+      ? html`This browser has a key: see <a href="/account">your account</a>.`
+      : settings.signup === "off"
+        ? html`You get a key from whoever runs this server.`
+        : html`<a href="/signup">Get a key</a>: it is free.`;
+  return html`<section class="card first" id="first" aria-labelledby="first-title">
+    <h2 id="first-title">${firstHeading}</h2>
+    <p>${key} Put it into <code>KEY</code> by <code>export KEY=hcq_…</code>, and ask what hospitals charge for a procedure:</p>
+    <${Command} text=${curlOf(path, location.origin)} label="The first request" />
+    <p>${isSample ? "With the synthetic sample that a first start writes, the answer is:" : "The answer:"}</p>
+    <pre class="answer" tabindex="0" role="region" aria-label="The first request's answer">${textOf(answer)}</pre>
+  </section>`;
 }
 
 /** Finds examples in the loaded data. The document's examples are from the synthetic sample. */
@@ -128,7 +171,7 @@ function Section({ operation }: { operation: Operation }) {
 }
 
 function Details({ operation }: { operation: Operation }) {
-  const { path, versionPath, description, parameters, returns, example, fields, errors } = operation;
+  const { path, versionPath, description, parameters, returns, fields, errors } = operation;
   return html`<div>
     ${versionPath && html`<p class="quiet small">or <code>${versionPath}</code></p>`}
     <${Markdown} text=${description} />
@@ -137,8 +180,6 @@ function Details({ operation }: { operation: Operation }) {
       html`<h3>Parameters</h3>
         <dl class="parameters">${parameters.map((one) => html`<${Description} parameter=${one} isVersion=${one.name === "version" && versionPath !== null} />`)}</dl>`
     }
-    <div class="sample-request"><h3>Try it</h3>
-    <${TryIt} operation=${operation} /></div>
     <h3>Answer</h3>
     <p>${inline(returns)}</p>
     ${
@@ -147,7 +188,8 @@ function Details({ operation }: { operation: Operation }) {
         <dl class="parameters">${fields.map(({ name, type, description }) => html`<dt><code>${name}</code> <span class="quiet">${type}</span></dt><dd>${inline(description)}</dd>`)}</dl>
       </details>`
     }
-    ${example && html`<pre class="answer" tabindex="0" role="region" aria-label=${`An answer of ${path}`}>${textOf(example.value)}</pre>`}
+    <div class="sample-request"><h3>Try it</h3>
+    <${TryIt} operation=${operation} /></div>
     <details class="more"><summary>Errors</summary>
       <${Table} label=${`Errors of ${path}`} head=${["Status", "Type", "When"]} rows=${errors.map(({ status, type, when }) => [status, `\`${type}\``, when])} />
     </details>

@@ -1,6 +1,12 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { whole } from "../../../../shared/browser/format.ts";
 import { html } from "../../../../shared/browser/html.ts";
+import {
+  anEmailAddress,
+  aPersonName,
+  isEmailAddress,
+  maxPersonNameLength,
+} from "../../../../shared/form-rules.ts";
 import { post, settings } from "../api.ts";
 import { errorOf, Field, otherError, useAction } from "../form.ts";
 import { NewKey, PasteKey, useOwnKey } from "../key.ts";
@@ -58,8 +64,9 @@ function Form({ done }: { done: (made: Made) => void }) {
   const submit = (event: Event & { currentTarget: HTMLFormElement }) => {
     event.preventDefault();
     setChecked(true);
-    event.currentTarget.querySelector<HTMLInputElement>("input:invalid")?.focus();
-    if (name.trim() === "" || email.trim() === "") return;
+    const wrong = nameFault(name) ? "name" : emailFault(email) ? "email" : null;
+    if (wrong !== null)
+      return event.currentTarget.querySelector<HTMLInputElement>(`[name=${wrong}]`)?.focus();
     run(async () => {
       // A person whose browser fills in the form is as fast as a bot.
       const early = settings.minElapsedMs - (performance.now() - opened.current);
@@ -70,19 +77,18 @@ function Form({ done }: { done: (made: Made) => void }) {
       else done(answer);
     });
   };
-  const faultOf = (param: string, value: string) =>
-    isChecked && value.trim() === ""
-      ? `Enter your ${param === "name" ? "name" : "e-mail address"}.`
-      : errorOf(failure, param);
+  /** An empty field isn't wrong before the form is sent. */
+  const faultOf = (value: string, fault: string) => (isChecked || value.trim() !== "" ? fault : "");
   return html`<div class="column">
     <h1>Get a key</h1>
     <p class="lead">It is free: ${whole(burst)} requests a second, ${whole(quota)} a month.${settings.key !== null && " These pages need no key."}</p>
     ${own !== null && html`<p class="band">This browser has a key already: <a href="/account">your account</a>.</p>`}
     <section class="card">
       <form class="fields" onSubmit=${submit} novalidate>
-        <${Field} label="Your name" value=${name} set=${setName} autocomplete="name" required error=${faultOf("name", name)} />
+        <${Field} label="Your name" name="name" value=${name} set=${setName} autocomplete="name" required fault=${faultOf(name, nameFault(name))} error=${errorOf(failure, "name")} />
         <${Field}
           label="Your e-mail address"
+          name="email"
           type="email"
           value=${email}
           set=${setEmail}
@@ -95,7 +101,8 @@ function Form({ done }: { done: (made: Made) => void }) {
                 ? "We send it a warning when your requests run out, and nothing else."
                 : "So that the operator can reach you. This server sends no mail."
           }
-          error=${faultOf("email", email)}
+          fault=${faultOf(email, emailFault(email))}
+          error=${errorOf(failure, "email")}
         />
         <div class="unseen" aria-hidden="true">
           <label>Leave this empty
@@ -110,11 +117,27 @@ function Form({ done }: { done: (made: Made) => void }) {
         </div>
         <p class="error" role="alert">${otherError(failure, "name", "email")}</p>
         <button type="submit" class="primary" aria-disabled=${isBusy}>${settings.signup === "email" ? "Send me the link" : "Get a key"}</button>
+        <p class="quiet" role="status">${isBusy && "One moment…"}</p>
       </form>
     </section>
     <details><summary>I have a key</summary><${PasteKey} /></details>
   </div>`;
 }
+
+/** What is wrong with a name; empty if nothing is. */
+const nameFault = (name: string) =>
+  name.trim() === ""
+    ? "Enter your name."
+    : name.trim().length > maxPersonNameLength
+      ? `A name has ${aPersonName}.`
+      : "";
+/** What is wrong with an e-mail address; empty if nothing is. */
+const emailFault = (email: string) =>
+  email.trim() === ""
+    ? "Enter your e-mail address."
+    : isEmailAddress(email.trim())
+      ? ""
+      : `This must be ${anEmailAddress}.`;
 
 /** Confirms an e-mail address by a button. Opening the link isn't enough, because mail scanners open links, too. */
 function Confirmation({ token, done }: { token: string; done: (made: Made) => void }) {
