@@ -10,6 +10,7 @@ import { listIn, type Reply, type RequestHead } from "../../serving/reply.ts";
 import type { PortalReply, WebFile } from "../../shared/messages.ts";
 import { http } from "../../shared/runtime.ts";
 import { WorkBudget } from "../../shared/work-budget.ts";
+import type { PageSettings } from "./browser/context.ts";
 import { embedPage, facilityPage, missingPage } from "./pages.ts";
 import { tooMany } from "./rate-limits.ts";
 import { errorReply, unavailable } from "./reply.ts";
@@ -85,14 +86,14 @@ export class Portal {
   /** Writes the numbers for a URL into a page. Beyond the budget, or after an error, returns the page unchanged. */
   #written(page: WebFile, path: string, request: RequestHead, coding: Coding): WebFile {
     const begunMs = this.#nowMs();
-    if (page.slots === undefined || !this.#writing.hasLeft(begunMs)) return page;
+    if (page.template === undefined || !this.#writing.hasLeft(begunMs)) return page;
     try {
-      const written = write(path, new URLSearchParams(request.getQuery()), this.#context.read);
-      let html = Buffer.from(page.bodies.identity).toString();
-      // `$` has a special meaning in a replacement text, so a function is used.
-      for (const name of ["head", "sentence", "noscript", "answers"] as const)
-        html = html.replace(page.slots[name], () => written[name]);
-      const body = Buffer.from(html);
+      const { parts } = page.template;
+      const settings: PageSettings = JSON.parse(page.template.settings);
+      const { head, body: drawn } = write(path, request.getQuery() ?? "", settings, this.#context.read);
+      // Joined as a text, large pieces would take several times as long.
+      const pieces = [parts[0], head, parts[1], ...drawn, parts[2]];
+      const body = Buffer.concat(pieces.map((piece) => Buffer.from(piece)));
       return {
         ...page,
         bodies: { identity: body, ...(coding !== "identity" && { [coding]: compress(body, coding) }) },

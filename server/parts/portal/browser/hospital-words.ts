@@ -16,8 +16,9 @@ import {
   unlessFailed,
 } from "./answers.ts";
 import { farthest } from "./choice.ts";
+import { versionNote } from "./explore-words.ts";
 import { stateInSentence } from "./states.ts";
-import { nameOf, type Procedure, standingText, whatIsPaid, whatYouPay } from "./words.ts";
+import { nameOf, type Procedure, sampleCaveat, standingText, whatIsPaid, whatYouPay } from "./words.ts";
 
 /** Makes the view of a hospital's page from the API's answers, and puts it into words. The server does the same. */
 
@@ -159,6 +160,16 @@ function medianOf(numbers: number[]): number {
   const sorted = numbers.sort((a, b) => a - b);
   const half = (sorted.length - 1) / 2;
   return (sorted[Math.floor(half)] + sorted[Math.ceil(half)]) / 2;
+}
+
+/** Describes a hospital's page for link previews. */
+export function hospitalDescription(view: HospitalView): string {
+  const { source } = view.answer;
+  const { own, further } = hospitalText(view);
+  const note = versionNote(view, source.data_version);
+  return [`${addressText(view.answer)}.`, note?.text, own, further, sampleCaveat(source.caveat)]
+    .filter(Boolean)
+    .join(" ");
 }
 
 export const addressText = ({ facility }: FacilityAnswer): string =>

@@ -5,7 +5,6 @@ import { ask, get } from "../api.ts";
 import { Command } from "../curl.ts";
 import { ErrorBand, useLoaded } from "../load.ts";
 import { useScrollToHash } from "../location.ts";
-import { start } from "../main.ts";
 import {
   choicesOf,
   type OpenApi,
@@ -16,6 +15,7 @@ import {
   typeOf,
 } from "../openapi.ts";
 import { loopOf } from "../programs.ts";
+import { start } from "../start.ts";
 import { TryIt, textOf } from "../try-it.ts";
 
 /**
