@@ -95,8 +95,15 @@ export interface WebFile {
   /** Bytes in shared memory. Files below 1 KiB have only `identity`. */
   bodies: { identity: Uint8Array; br?: Uint8Array; gzip?: Uint8Array };
   etag: string;
-  /** Texts of a page that serving threads replace with the numbers for the requested address; absent in other files. */
-  slots?: { head: string; sentence: string; noscript: string; answers: string };
+  /** For a page with numbers: what serving threads write it from for the requested address; absent in other files. */
+  template?: PageTemplate;
+}
+
+export interface PageTemplate {
+  /** The page's HTML before its title, between that and its body, and after the body. */
+  parts: readonly [string, string, string];
+  /** The settings of the page's script, as JSON. */
+  settings: string;
 }
 
 /** Requests of an account that wait for permits. */

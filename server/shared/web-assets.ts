@@ -124,10 +124,15 @@ function bundle(part: string): Buffer {
 }
 
 export interface PageOptions {
-  title: string;
-  description: string;
-  /** The HTML of the body. */
-  body: string;
+  /** The HTML of the title and the description; see `headOf`. */
+  head: string;
+  /** The pieces of the HTML of the element `body`. */
+  body: readonly string[];
+  /**
+   * The id of the element that is painted as a whole: painted in parts, elements would move when others arrive. Browsers
+   * that don't know this paint parts.
+   */
+  whole?: string;
   /** The entry with the page's style sheet. */
   style: string;
   /** The entry with the page's script; undefined for a page without a script. */
@@ -156,8 +161,9 @@ export function headOf(title: string, description: string): string {
 export const jsonElement = (id: string, value: object) =>
   `<script type="application/json" id="${id}">${JSON.stringify(value).replaceAll("<", "\\u003c")}</script>`;
 
-export function pageOf(assets: Assets, path: string, options: PageOptions): WebFile {
-  const { title, description, body, style, script, framedBy = [], settings = {} } = options;
+/** @returns the page, and the parts of its HTML before the head's texts, between these and the body, and after the body */
+export function pageOf(assets: Assets, path: string, options: PageOptions) {
+  const { head, body, whole, style, script, framedBy = [], settings = {} } = options;
   const policy = [
     "default-src 'none'",
     "script-src 'self'",
@@ -168,22 +174,27 @@ export function pageOf(assets: Assets, path: string, options: PageOptions): WebF
     "base-uri 'none'",
     `frame-ancestors ${framedBy.length === 0 ? "'none'" : framedBy.join(" ")}`,
   ].join("; ");
-  const lines = [
+  const first = [
     "<!doctype html>",
     '<html lang="en">',
     "<head>",
     '<meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
-    headOf(title, description),
+    "",
+  ];
+  const middle = [
+    "",
     '<meta name="color-scheme" content="light dark">',
     '<link rel="icon" href="data:,">',
+    ...(whole === undefined ? [] : [`<link rel="expect" href="#${whole}" blocking="render">`]),
     `<link rel="stylesheet" href="${assets.url(style)}">`,
     ...(script === undefined ? [] : [`<script type="module" src="${assets.url(script)}"></script>`]),
     jsonElement("settings", settings),
     "</head>",
-    `<body>${body}</body>`,
-    "</html>",
+    "",
   ];
+  const parts = [first.join("\n"), middle.join("\n"), "\n</html>\n"] as const;
+  const html = parts[0] + head + parts[1] + body.join("") + parts[2];
   const headers = [`Content-Security-Policy: ${policy}`];
-  return webFile(path, "text/html; charset=utf-8", `${lines.join("\n")}\n`, "changing", headers);
+  return { file: webFile(path, "text/html; charset=utf-8", html, "changing", headers), parts };
 }

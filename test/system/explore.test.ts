@@ -180,85 +180,165 @@ test("a page that a busy server writes without numbers asks for them, and then s
   }
 });
 
+/** A script for a page that records which elements move. */
+const watchShifts = `
+  const shifts = [];
+  const note = (entries) => {
+    for (const { node, previousRect: a, currentRect: b } of entries.flatMap(({ sources }) => sources))
+      shifts.push([node?.className, a.x, a.y, a.width, a.height, "to", b.x, b.y, b.width, b.height].join(" "));
+  };
+  const observer = new PerformanceObserver((list) => note(list.getEntries()));
+  observer.observe({ type: "layout-shift", buffered: true });
+  globalThis.shifted = () => {
+    note(observer.takeRecords());
+    return shifts;
+  };
+`;
+
+const addresses = [
+  "/",
+  "/?procedure=5072&state=NY&with=000041",
+  "/?procedure=5072&with=000041,000001,000002,000003",
+  "/?procedure=5072&near=10001",
+  "/?procedure=5072&near=10001&within=50&with=000041&sort=pays&order=desc",
+  "/?procedure=5072&sort=name&shown=35",
+  "/?procedure=5072&year=1999",
+  "/?procedure=5072&year=2023.2",
+  "/?procedure=5072&state=MD",
+  `/?procedure=${suppressedProcedure}`,
+  "/?procedure=0000",
+  "/?procedure=5072&near=00000",
+  "/?procedure=5072&near=xyzzy",
+  "/?procedure=5072&state=ZZ",
+  "/?q=knee+replacement",
+  "/?q=heart",
+  "/?q=colonoscopy&state=NY",
+  "/?q=qqqq+%3Cb%3E%26%22",
+  "/facilities/000001",
+  "/facilities/000001?procedure=5072&year=2023&shown=35",
+  "/facilities/000001?sort=name&order=desc",
+  "/facilities/999999",
+  "/embed/charges",
+  "/embed/hospitals?procedure=5072&state=NY",
+  "/embed/charges?procedure=5072&state=MD",
+];
+
+/** The page's elements with all their attributes and texts, but for the frame. Ids are counted in the order of drawing. */
+const drawnTree = (page: Page) =>
+  page.evaluate<string>(`(() => {
+    const lines = [];
+    const walk = (node, depth) => {
+      if (node.nodeType === 3) return lines.push("  ".repeat(depth) + node.data);
+      // A script sets what a field holds and not the attribute, which is only what it held at first.
+      const held = "value" in node ? ["value=" + node.value, "selected=" + node.selected] : [];
+      const attributes = Array.from(node.attributes).filter(({ name }) => !/^(value|selected)$/.test(name) || !("value" in node));
+      const of = [...attributes.map(({ name, value }) => name + "=" + value), ...held].sort();
+      lines.push("  ".repeat(depth) + "<" + node.localName + " " + of.join(" "));
+      for (const child of node.childNodes) walk(child, depth + 1);
+    };
+    const app = document.querySelector("#app");
+    app.normalize();
+    walk(app, 0);
+    return lines.join("\\n");
+  })()`);
+const isDrawn = (page: Page) =>
+  page.waitForFunction(`document.querySelector(":is(.explore[aria-busy=false], .embed)") !== null
+    && document.querySelectorAll(".card > .actions:empty, .picture:not(:has(path, circle, rect))").length === 0`);
+
 for (const viewport of [
   { width: 390, height: 844 },
   { width: 768, height: 1024 },
   { width: 1280, height: 800 },
 ])
-  testOfClicks(`at ${viewport.width} pixels, nothing moves while a page loads`, async () => {
-    for (const path of [
-      "/",
-      "/?procedure=5072&state=NY&with=000041",
-      "/?procedure=5072&with=000041,000001,000002",
-      "/?procedure=5072&with=000041,000001,000002,000003",
-      "/?procedure=5072&near=10001",
-      "/?q=knee+replacement",
-      "/?q=heart",
-      "/?procedure=5072&near=xyzzy",
-      "/facilities/000001",
-      "/facilities/000001?procedure=5072",
-    ]) {
-      const { page, close } = await openPage(browser, server.api, { viewport, mayFail: isUnknown });
-      await page.addInitScript(`
-        const shifts = [];
-        const note = (entries) => {
-          for (const { node, previousRect: a, currentRect: b } of entries.flatMap(({ sources }) => sources))
-            shifts.push([node?.className, a.x, a.y, a.width, a.height, "to", b.x, b.y, b.width, b.height].join(" "));
-        };
-        const observer = new PerformanceObserver((list) => note(list.getEntries()));
-        observer.observe({ type: "layout-shift", buffered: true });
-        globalThis.shifted = () => {
-          note(observer.takeRecords());
-          return shifts;
-        };
-      `);
-      await page.goto(path);
-      await page.locator(".explore[aria-busy=false]").waitFor();
-      await nextFrame(page);
-      assert.deepEqual(await page.evaluate("shifted()"), [], path);
-      await close();
-    }
-  });
+  testOfClicks(
+    `at ${viewport.width} pixels, a page becomes what its script draws from nothing, and nothing moves`,
+    async () => {
+      for (const path of addresses) {
+        const mayFail = (_: URL, status: number) => [400, 404].includes(status);
+        const trees: string[] = [];
+        for (const isEmptied of [false, true]) {
+          const { page, close, assertWellBehaved } = await openPage(browser, server.api, {
+            ...{ viewport, mayFail },
+          });
+          if (isEmptied)
+            await page.route(`**${path}`, async (route) => {
+              const response = await route.fetch();
+              const body = (await response.text())
+                .replace(/(<div id="app">).*(<\/div><script)/s, "$1$2")
+                // The browser would wait for an element that isn't there.
+                .replace(/<link rel="expect"[^>]*>/, "");
+              await route.fulfill({ response, body });
+            });
+          await page.addInitScript(watchShifts);
+          await page.goto(path);
+          await isDrawn(page);
+          await nextFrame(page);
+          trees.push(await drawnTree(page));
+          if (!isEmptied) assert.deepEqual(await page.evaluate("shifted()"), [], path);
+          await close();
+          assertWellBehaved();
+        }
+        assert.equal(trees[0], trees[1], path);
+      }
+    },
+  );
 
-test("without JavaScript, pages show a table and the same title and sentence as with it", async () => {
-  const withPrices = [
-    "/?procedure=5072&state=NY&with=000041",
-    "/facilities/000001",
-    "/embed/charges",
-    "/?procedure=5072&year=1999",
-    "/?procedure=5072&year=2023.2",
-  ];
-  const without = [
-    "/?procedure=5072&state=MD",
-    `/?procedure=${suppressedProcedure}`,
-    "/?procedure=5072&near=00000",
-    "/embed/charges?procedure=5072&state=MD",
-    "/?procedure=0000",
-    "/facilities/999999",
-  ];
-  for (const path of [...withPrices, ...without]) {
-    // The page sends no request about Maryland, because no data version has that state.
-    const isAsked = without.includes(path) && !path.includes("state=MD");
-    const mayFail = (_: URL, status: number) => isAsked && [400, 404].includes(status);
+test("without JavaScript, pages say and list the same as with it, and their links lead on", async () => {
+  const seen = (page: Page) =>
+    page.evaluate<string[]>(`(() => {
+      const texts = document.querySelectorAll("h1, .sentence .under, .chips, .band, .list tbody tr, .compared tr, .near tr, .more, .reading > p");
+      return Array.from(texts, ({ textContent }) => textContent.trim().replace(/\\s+/g, " "));
+    })()`);
+  for (const path of addresses) {
+    const mayFail = (_: URL, status: number) => [400, 404].includes(status);
     const { page: bare, close } = await open(path, { javaScriptEnabled: false, mayFail });
-    const title = await bare.title();
-    const said = await bare.locator(".sentence").innerText();
-    const rows = bare.locator("noscript tbody tr");
-    if (withPrices.includes(path)) assert.match(await rows.last().innerText(), /\$/);
-    else assert.ok((await bare.locator(".under a").count()) > 0, path);
+    const [title, said] = [await bare.title(), await seen(bare)];
     // Closes the page before the browser warns about preloaded files that only JavaScript uses.
     await close();
     const { page, close: closeAgain } = await open(path, { mayFail });
-    const drawn = withPrices.includes(path)
-      ? "svg.drawing, .standing tbody tr"
-      : ".chips, .embed .small, .explore[aria-busy]:not(:has(.controls))";
-    await page.locator(drawn).first().waitFor({ state: "attached" });
-    // The reason why no prices are found may be loaded after the pictures.
-    for (const line of said.split("\n").filter((text) => text.trim() !== ""))
-      await page.locator("h1, .band, .under", { hasText: line.trim() }).first().waitFor();
+    await isDrawn(page);
+    assert.deepEqual(await seen(page), said, path);
     assert.equal(await page.title(), title);
     await closeAgain();
   }
+  const { page, close } = await open("/?procedure=5072", { javaScriptEnabled: false });
+  const rows = page.locator(".facilities tbody tr");
+  await page.getByRole("link", { name: "Show 25 more" }).click();
+  assert.equal(await rows.count(), 35);
+  await page.getByRole("columnheader", { name: "Charge" }).getByRole("link").click();
+  await page.getByRole("heading", { name: "highest charge first" }).waitFor();
+  await rows.first().getByRole("link", { name: "Compare" }).click();
+  await page.locator(".facilities tr.pinned").waitFor();
+  await page.getByRole("link", { name: "Remove: A" }).click();
+  assert.equal(await page.locator(".facilities tr.pinned").count(), 0);
+  await page.getByRole("textbox", { name: "Procedure, and a place" }).fill("knee replacement");
+  await page.getByRole("button", { name: "Search" }).click();
+  await heading(page, /./);
+  assert.equal(new URL(page.url()).searchParams.get("q"), "knee replacement");
+  for (const path of ["/signup", "/account"]) {
+    await page.goto(path);
+    assert.match(await page.locator("noscript p").first().innerText(), /^This page needs JavaScript/);
+  }
+  await close();
+});
+
+testOfClicks("what was typed before the script stays, unselected, and gets its suggestions", async () => {
+  const { page } = await open("/data");
+  let send = () => {};
+  const held = new Promise<void>((done) => {
+    send = done;
+  });
+  await page.route("**/portal/explore-*.js", async (route) => {
+    await held;
+    await route.continue();
+  });
+  await page.goto("/?procedure=5072", { waitUntil: "commit" });
+  const field = page.locator(".place input");
+  await field.fill("Alab");
+  send();
+  await page.getByRole("option", { name: "Alabama" }).waitFor();
+  assert.equal(await field.inputValue(), "Alab");
+  assert.equal(await field.evaluate((input: HTMLInputElement) => input.selectionStart), 4);
 });
 
 test("the trend of three years breaks where a procedure's name changed, with a note; two years are a sentence", async () => {
@@ -527,7 +607,7 @@ testOfClicks(
     await page.locator(".under", { hasText: `charges ${dollars(row.submitted_charge)}` }).waitFor();
     await page.locator(".picture .mark").first().waitFor();
     await hasChosen(page, { procedure: "5072", with: "000045" });
-    await page.getByRole("button", { name: "Remove: A Hospital 000045" }).click();
+    await page.getByRole("link", { name: "Remove: A Hospital 000045" }).click();
     await page.locator(".picture .mark").waitFor({ state: "detached" });
   },
 );
@@ -716,18 +796,18 @@ testOfClicks(
   async () => {
     const { page } = await open("/?procedure=5072");
     const rows = page.locator(".facilities tbody tr");
-    await page.getByRole("button", { name: "Show 25 more" }).click();
+    await page.getByRole("link", { name: "Show 25 more" }).click();
     await rows.nth(34).waitFor();
     assert.equal(new URL(page.url()).searchParams.get("shown"), "35");
     await page.reload();
     await rows.nth(34).waitFor();
-    await rows.nth(30).locator("a").click();
+    await rows.nth(30).locator("a:not(.button)").click();
     await page.locator(".heading h1").waitFor();
     await page.goBack();
     await rows.nth(34).waitFor();
     assert.equal(await rows.count(), 35);
     // Another list is short at first, and another order isn't.
-    await page.getByRole("button", { name: "Services" }).click();
+    await page.getByRole("link", { name: "Services" }).click();
     await addressed(page, /sort=services/);
     await rows.nth(34).waitFor();
     await page.getByRole("combobox", { name: "Procedure" }).fill("5073");
@@ -839,13 +919,13 @@ testOfClicks("the keyboard focus stays near a chosen, entered or removed item", 
     ["Remove: Alabama", "place"],
     ["Remove: A Hospital 000001", "hospital"],
   ]) {
-    await page.locator(".sentence").getByRole("button", { name }).click();
+    await page.locator(".sentence").getByRole("link", { name }).click();
     assert.match(await focused(), new RegExp(where), name);
-    await page.getByRole("button", { name }).first().waitFor({ state: "detached" });
+    await page.getByRole("link", { name }).first().waitFor({ state: "detached" });
   }
-  await page.getByRole("button", { name: "Show 25 more" }).click();
+  await page.getByRole("link", { name: "Show 25 more" }).click();
   await page.locator(".more", { hasText: "35 of 60" }).waitFor();
-  await page.getByRole("button", { name: "Show 25 more" }).click();
+  await page.getByRole("link", { name: "Show 25 more" }).click();
   await page.getByText("These are all 60.").waitFor();
   await page.locator(".more :focus").waitFor();
 });
@@ -878,7 +958,7 @@ test("the browser's large text size is respected without horizontal overflow", a
     "/signup",
   ]) {
     await page.goto(server.api + target);
-    await page.locator(".facilities tbody tr, .card, form").first().waitFor();
+    await page.locator(".facilities tbody tr, .card").first().waitFor();
     assert.equal(await page.evaluate("getComputedStyle(document.body).fontSize"), "32px");
     for (const size of [wide, narrow, wide]) {
       await page.setViewportSize(size);
@@ -903,7 +983,7 @@ test("a hospital with an unusually low allowed amount is marked", async () => {
   const rows = page.locator(".facilities tbody tr");
   await rows.nth(9).waitFor();
   const marked = rows.filter({ hasText: "Medicare allows far less here than elsewhere" });
-  assert.deepEqual(await marked.locator("a").allInnerTexts(), [first.facility]);
+  assert.deepEqual(await marked.locator("a:not(.button)").allInnerTexts(), [first.facility]);
 });
 
 for (const [path, titles] of [
@@ -917,9 +997,11 @@ for (const [path, titles] of [
       const row = page.locator(".facilities tbody tr").first();
       await row.waitFor();
       for (const title of titles) {
-        await page.getByRole("button", { name: title }).click();
+        await page.getByRole("link", { name: title }).click();
         await page.locator("th[aria-sort]", { hasText: title }).waitFor();
-        const words = await row.locator(".word:visible").allInnerTexts();
+        const words = await row
+          .locator("td[data-word]:visible")
+          .evaluateAll((all) => all.map((one) => one.getAttribute("data-word") ?? ""));
         assert.deepEqual(
           words.filter((word) => word !== title),
           [paysTitle, "Allowed", "Charge"],
@@ -937,7 +1019,7 @@ testOfClicks(
     const { page, asked } = await open("/?procedure=5072");
     const head = page.getByRole("columnheader", { name: paysTitle });
     for (const order of ["asc", "desc"] as const) {
-      await head.getByRole("button").click();
+      await head.getByRole("link").click();
       const path = `/api/v1/healthcare/facilities?procedure=5072&sort=allowed${order === "desc" ? "&order=desc" : ""}&limit=50`;
       const { data, source } = await answerOf<FacilitiesAnswer>(path);
       const titled = `${order === "desc" ? "the most" : "the least"} to pay first`;
@@ -964,22 +1046,31 @@ for (const [size, viewport] of Object.entries({ narrow, wide }))
     const { page } = await open("/facilities/000001?sort=pays", { viewport });
     const { data, source } = await answerOf<FacilityAnswer>("/api/v1/healthcare/facilities/000001");
     await page.locator(".standing td.pays").first().waitFor();
-    const word = viewport === narrow ? `${paysTitle} ` : "";
+    // On a narrow screen, the style sheet writes the column's title before the amount.
+    const before = await page
+      .locator(".standing td.pays")
+      .evaluateAll((all) =>
+        all.map((one) => [
+          one.getAttribute("data-word"),
+          getComputedStyle(one, "::before").content !== "none",
+        ]),
+      );
+    for (const one of before) assert.deepEqual(one, [paysTitle, viewport === narrow]);
     assert.deepEqual(
-      (await page.locator(".standing td.pays").allInnerTexts()).map((text) => text.replaceAll(/\s+/g, " ")),
+      await page.locator(".standing td.pays").allInnerTexts(),
       data
         .toSorted((a, b) => a.medicare_allowed - b.medicare_allowed)
-        .map(({ medicare_allowed }) => word + dollars(shareOf(medicare_allowed, source.data_year))),
+        .map(({ medicare_allowed }) => dollars(shareOf(medicare_allowed, source.data_year))),
     );
   });
 
 testOfClicks("more hospitals load until all are listed, and clicking a row pins its hospital", async () => {
   const { page } = await open("/?procedure=5072");
   const rows = page.locator(".facilities tbody tr");
-  await page.getByRole("button", { name: "Show 25 more" }).click();
-  await page.getByRole("button", { name: "Show 25 more" }).waitFor();
+  await page.getByRole("link", { name: "Show 25 more" }).click();
+  await page.getByRole("link", { name: "Show 25 more" }).waitFor();
   await rows.nth(34).waitFor();
-  await page.getByRole("button", { name: "Show 25 more" }).click();
+  await page.getByRole("link", { name: "Show 25 more" }).click();
   await page.getByText("These are all 60.").waitFor();
   assert.equal(await rows.count(), 60);
   await rows.nth(59).locator("td.charge").click();
@@ -1013,13 +1104,13 @@ testOfClicks(
       const outside = await rows.filter({ hasText: "elsewhere, not counted" }).count();
       assert.equal(counted - outside, 10);
       await page.locator(".more", { hasText: `10 of ${list.length}` }).waitFor();
-      const names = await rows.locator(".name a").allInnerTexts();
+      const names = await rows.locator(".name a:not(.button)").allInnerTexts();
       const others = list.filter(({ ccn }) => pinned.every((one) => one.ccn !== ccn));
       assert.deepEqual(
         names,
         [...pinned, ...others].slice(0, counted).map(({ facility }) => facility),
       );
-      await page.getByRole("button", { name: "Show 25 more" }).click();
+      await page.getByRole("link", { name: "Show 25 more" }).click();
       await page.locator(".more", { hasText: `35 of ${list.length}` }).waitFor();
       assert.equal(await rows.count(), counted + 25);
     }
@@ -1046,9 +1137,9 @@ testOfClicks(
     const places = await placesOf();
     const rows = page.locator(".facilities tbody tr");
     const ccns = await rows
-      .locator("button")
+      .locator(".button")
       .evaluateAll((all) => all.slice(0, 4).map((one) => one.getAttribute("data-ccn")));
-    for (const i of [0, 1]) await rows.nth(i).getByRole("button", { name: "Compare" }).click();
+    for (const i of [0, 1]) await rows.nth(i).getByRole("link", { name: "Compare" }).click();
     await page.getByText("Still showing").waitFor();
     assert.deepEqual(await placesOf(), places);
     await rows.nth(2).locator("td.charge").click();
@@ -1076,11 +1167,11 @@ testOfClicks("more than three hospitals to compare are said, and a fourth can't 
   }
   assert.equal(page.url(), address);
   // The next one takes the place of one that is taken off.
-  await page.getByRole("button", { name: "Remove: A Hospital 000041" }).click();
+  await page.getByRole("link", { name: "Remove: A Hospital 000041" }).click();
   await page.locator(".under", { hasText: `${said} Left out: zzz.` }).waitFor();
   await becomes("the compared hospitals", () => chosen(page).with, "000043,000045,000047,zzz");
-  await page.getByRole("button", { name: "Remove: B Hospital 000045" }).click();
-  await page.getByRole("button", { name: "Remove: C zzz" }).click();
+  await page.getByRole("link", { name: "Remove: B Hospital 000045" }).click();
+  await page.getByRole("link", { name: "Remove: C zzz" }).click();
   await page.locator(".facilities .about", { hasText: said }).waitFor({ state: "detached" });
   await row.locator("td.charge").click();
   await addressed(page, (url) => url.searchParams.get("with") === "000043,000047,000049");
@@ -1416,7 +1507,7 @@ test("related elements are aligned", async () => {
   assert.equal(heights.size, 1, `fields are ${[...heights].join(", ")} pixels high`);
   await page.setViewportSize(narrow);
   await page.goto("/facilities/000001");
-  await page.locator(".standing td.pays .word").first().waitFor();
+  await page.locator(".standing td.pays").first().waitFor();
   const [pays, allowed, charge] = await boxesOf(
     ".standing tbody tr:first-child td:is(.pays, .allowed, .charge)",
   );
@@ -1453,7 +1544,7 @@ testOfClicks("all controls can be reached and used by keyboard alone", async () 
   await page.locator(".map .note", { hasText: "Alabama" }).waitFor();
   await page.keyboard.press("Enter");
   await heading(page, /^60 hospitals/);
-  const compare = page.locator(".facilities tbody .name button");
+  const compare = page.locator(".facilities tbody .name .button");
   const ccns = await compare.evaluateAll((all) => all.slice(0, 4).map((one) => one.getAttribute("data-ccn")));
   for (const [i, ccn] of ccns.slice(0, 3).entries()) {
     await compare.nth(i).focus();
@@ -1465,7 +1556,7 @@ testOfClicks("all controls can be reached and used by keyboard alone", async () 
   assert.equal(await compare.count(), 3);
   await page.keyboard.press("Enter");
   await compare.nth(3).waitFor();
-  await tabTo(".facilities .name a");
+  await tabTo(".facilities .name > a");
   await page.keyboard.press("Enter");
   await addressed(page, /\/facilities\/\d{6}/);
   await page.locator(".standing tbody tr").first().waitFor();

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { OpsPages } from "../../part.ts";
 import type { WebFile } from "../../shared/messages.ts";
-import { pageOf, readAssets } from "../../shared/web-assets.ts";
+import { headOf, pageOf, readAssets } from "../../shared/web-assets.ts";
 import type { History } from "./history.ts";
 import type { State } from "./state.ts";
 
@@ -94,15 +94,16 @@ export class OperatorConsole implements OpsPages {
 
 function filesOf(): WebFile[] {
   const assets = readAssets("/console/", "parts/console");
-  const page = pageOf(assets, "/", {
-    title: "Console",
-    description: "The state of the service.",
-    body: '<div id="app"></div><noscript>The console needs JavaScript; /metrics has the numbers as text.</noscript>',
+  const { file } = pageOf(assets, "/", {
+    head: headOf("Console", "The state of the service."),
+    body: [
+      '<body><div id="app"></div><noscript>The console needs JavaScript; /metrics has the numbers as text.</noscript></body>',
+    ],
     style: "console.css",
     script: "console.ts",
     settings: { stream: streamPath },
   });
-  return [page, ...assets.files];
+  return [file, ...assets.files];
 }
 
 function event(name: string, data: string): string {

@@ -8,10 +8,11 @@ import { type Coding, codingOf, compress, formOf } from "../../serving/negotiati
 import type { MakePages, PagesContext } from "../../serving/pages-part.ts";
 import type { PostHandler } from "../../serving/posts.ts";
 import { listIn, type Reply, type RequestHead } from "../../serving/reply.ts";
-import type { PortalReply, WebFile } from "../../shared/messages.ts";
+import type { PageTemplate, PortalReply, WebFile } from "../../shared/messages.ts";
 import { http } from "../../shared/runtime.ts";
 import { WorkBudget } from "../../shared/work-budget.ts";
 import { parameterNames } from "./browser/choice.ts";
+import type { PageSettings } from "./browser/context.ts";
 import { embedPage, facilityPage, missingPage } from "./pages.ts";
 import { tooMany } from "./rate-limits.ts";
 import { errorReply, unavailable } from "./reply.ts";
@@ -100,7 +101,7 @@ export class Portal {
   /** Writes the numbers for a URL into a page. Beyond the budget, or after an error, returns the page unchanged. */
   #written(page: WebFile, path: string, request: RequestHead, coding: Coding): Written {
     const unchanged = { page, isMissing: false, bodyBytes: 0 };
-    if (page.slots === undefined) return unchanged;
+    if (page.template === undefined) return unchanged;
     const query = request.getQuery() ?? "";
     const known = knownQuery(query);
     const key = `${coding} ${path}?${known}`;
@@ -109,7 +110,7 @@ export class Portal {
     const begunMs = this.#nowMs();
     if (!this.#writing.hasLeft(begunMs)) return unchanged;
     try {
-      const written = this.#write(page, page.slots, path, known ?? query, coding);
+      const written = this.#write(page, page.template, path, known ?? query, coding);
       if (known !== undefined && !written.isMissing) this.#kept.keep(key, written);
       return written;
     } catch (error) {
@@ -120,19 +121,13 @@ export class Portal {
     }
   }
 
-  #write(
-    page: WebFile,
-    slots: NonNullable<WebFile["slots"]>,
-    path: string,
-    query: string,
-    coding: Coding,
-  ): Written {
-    const written = write(path, new URLSearchParams(query), this.#context.read);
-    let html = Buffer.from(page.bodies.identity).toString();
-    // `$` has a special meaning in a replacement text, so a function is used.
-    for (const name of ["head", "sentence", "noscript", "answers"] as const)
-      html = html.replace(slots[name], () => written[name]);
-    const body = Buffer.from(html);
+  #write(page: WebFile, template: PageTemplate, path: string, query: string, coding: Coding): Written {
+    const settings: PageSettings = JSON.parse(template.settings);
+    const { head, body: drawn, isMissing } = write(path, query, settings, this.#context.read);
+    const { parts } = template;
+    // Joined as a text, large pieces would take several times as long.
+    const pieces = [parts[0], head, parts[1], ...drawn, parts[2]];
+    const body = Buffer.concat(pieces.map((piece) => Buffer.from(piece)));
     const coded = coding === "identity" ? {} : { [coding]: compress(body, coding) };
     return {
       page: {
@@ -140,7 +135,7 @@ export class Portal {
         bodies: { identity: body, ...coded },
         etag: `"${hash("sha256", body, "base64url").slice(0, 22)}"`,
       },
-      isMissing: written.isMissing,
+      isMissing,
       bodyBytes: body.length,
     };
   }

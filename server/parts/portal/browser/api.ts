@@ -1,9 +1,7 @@
-import type { PageSettings } from "../pages.ts";
 import { type Ask, Failure, isAbsence, type Known } from "./answers.ts";
+import { context, drawIn, type PageSettings } from "./context.ts";
 
 /** Reads the server's texts in the page. Sends requests with the visitor's key, or else the key of `PORTAL_ACCOUNT`. */
-
-export let settings: PageSettings = settingsIn(document);
 
 function settingsIn(page: Document): PageSettings {
   return jsonIn(page, "settings");
@@ -13,12 +11,39 @@ function jsonIn(page: Document, id: string) {
   return JSON.parse(page.getElementById(id)?.textContent ?? "{}");
 }
 
+/** Begins to draw in the browser: with the settings and the answers that came with the page. */
+export function begin(): void {
+  const typed = new Map(
+    Array.from(document.querySelectorAll<HTMLInputElement>(".field > input"), (input) =>
+      input.value === input.defaultValue ? [] : [[input.name, input.value] as const],
+    ).flat(),
+  );
+  drawIn({
+    settings: settingsIn(document),
+    url: () => new URL(location.href),
+    ownKey: () => localStorage.getItem(ownKeyName),
+    ask: askKnown,
+    // Only the first drawing has these texts. A visitor's text would otherwise come back with its field.
+    typedIn(field) {
+      const text = typed.get(field) ?? null;
+      typed.delete(field);
+      return text;
+    },
+    entitle() {},
+    means() {},
+    misses() {},
+  });
+  for (const [path, one] of Object.entries<Known[string]>(jsonIn(document, "answers")))
+    know(path, "answer" in one ? one.answer : new Failure(...one.failed));
+}
+
 /** The server replaces the pages' key daily. @returns whether the key has changed */
 async function renewSettings(): Promise<boolean> {
-  const before = settings.key;
+  const { settings } = context;
   const response = await fetch("/", { cache: "no-store" });
-  settings = settingsIn(new DOMParser().parseFromString(await response.text(), "text/html"));
-  return settings.key !== before;
+  const renewed = settingsIn(new DOMParser().parseFromString(await response.text(), "text/html"));
+  drawIn({ ...context, settings: renewed });
+  return renewed.key !== settings.key;
 }
 
 /** Maximum seconds to wait before a retry. A longer Retry-After means that a limit of a day or month is used up. */
@@ -34,9 +59,7 @@ const ownKeyName = "hcqs-key";
 export const keyChanged = "hcqs-key-changed";
 
 /** The visitor's own key; null if this browser has none. */
-export function ownKey(): string | null {
-  return localStorage.getItem(ownKeyName);
-}
+export const ownKey = (): string | null => context.ownKey();
 
 export function keepKey(key: string | null): void {
   if (key === null) localStorage.removeItem(ownKeyName);
@@ -44,7 +67,7 @@ export function keepKey(key: string | null): void {
   dispatchEvent(new Event(keyChanged));
 }
 
-const currentKey = () => ownKey() ?? settings.key;
+const currentKey = () => ownKey() ?? context.settings.key;
 
 /** Sends a GET, and retries a few times if the rate is exceeded. @param path with `base` and query @throws Failure */
 export async function get<T>(path: string): Promise<T> {
@@ -113,10 +136,6 @@ const maxKnownMs = 300_000;
 /** Answers that are on their way, by path. */
 const asked = new Map<string, Promise<object | Failure>>();
 
-// The page comes with the answers from which the server has written its words.
-for (const [path, one] of Object.entries<Known[string]>(jsonIn(document, "answers")))
-  know(path, "answer" in one ? one.answer : new Failure(...one.failed));
-
 function know(path: string, answer: object | Failure): void {
   known.delete(path);
   known.set(path, { answer, atMs: Date.now() });
@@ -158,7 +177,7 @@ export async function ask<T extends object>(path: string): Promise<T> {
 }
 
 /** Thrown by a view that lacks answers. */
-class Lacking extends Error {
+export class Lacking extends Error {
   readonly paths: readonly string[];
 
   constructor(paths: readonly string[]) {
@@ -176,7 +195,7 @@ const askKnown: Ask = <Answers extends object[]>(...paths: { [I in keyof Answers
 /** Makes a view from the answers that are here already; null if some are lacking. */
 export function viewNow<T>(view: (ask: Ask) => T): T | null {
   try {
-    return view(askKnown);
+    return view(context.ask);
   } catch (error) {
     if (error instanceof Lacking) return null;
     throw error;

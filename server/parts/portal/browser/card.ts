@@ -1,4 +1,4 @@
-import type { ComponentChild, ComponentChildren } from "preact";
+import type { ComponentChild, ComponentChildren, RefObject } from "preact";
 import { useId, useRef, useState } from "preact/hooks";
 import * as d3 from "../../../shared/browser/d3.ts";
 import { change, money, whole } from "../../../shared/browser/format.ts";
@@ -8,6 +8,7 @@ import { asFailure } from "./api.ts";
 import { copied } from "./curl.ts";
 import type { Pinned } from "./explore-data.ts";
 import { Menu, Opener } from "./form.ts";
+import { useDrawn } from "./location.ts";
 import { csvOf, drawnIn, type PictureFormat, pictureOf, save } from "./save-picture.ts";
 import { isSynthetic, paysTitle, shareOf, warningOf } from "./words.ts";
 
@@ -18,34 +19,39 @@ interface CardProps {
   about: ComponentChildren;
   /** The name of saved files without an ending. */
   name: string;
-  /** Undefined until the numbers are loaded. */
-  figures?: Figures | undefined;
+  /** Makes the numbers for a table and a file; undefined if there are none. */
+  figures?: (() => Figures) | undefined;
   isTable?: boolean;
   /** Gets all rows for the CSV, if the picture shows only a part of them. */
   all?: (() => Promise<Figures>) | undefined;
-  /** Text after the title in a saved file, such as the procedure and the year. */
-  subject?: string;
-  /** Text above the picture in a saved file. */
-  sentence?: string;
+  /** What a saved file says besides. */
+  saved?: () => Saved;
   /** For a saved file, a frame and paper; undefined if the picture can't be saved. */
-  source?: Source | undefined;
-  /** Says which part of the rows is shown; empty if all are. */
-  part?: string;
+  source?: (() => Source) | undefined;
   /** Makes a drawing for a saved file, if the card shows none. */
   drawing?: () => ComponentChild;
   /** The card's id in the page, to which a URL can scroll. */
   anchor?: string;
-  /** Permanent URLs of the page with all pictures, and of the picture alone. */
-  links?: { page: string; embed?: string | undefined } | undefined;
+  /** Makes permanent URLs of the page with all pictures, and of the picture alone. */
+  links?: (() => { page: string; embed?: string | undefined }) | undefined;
   class?: string;
   children?: ComponentChildren;
 }
 
+interface Saved {
+  /** Text after the title, such as the procedure and the year. */
+  subject?: string;
+  /** Text above the picture. */
+  sentence?: string;
+  /** Which part of the rows is shown; empty if all are. */
+  part?: string;
+}
+
 /** What stands beside numbers outside the page. */
 interface Source {
-  /** Compared hospitals by letter, and the origin. */
+  /** Compared hospitals by letter, and the origin. A saved file also names the site. */
   text: string;
-  /** Publisher and title, versions, warnings and site. */
+  /** Publisher and title, versions, and warnings. */
   origin: string;
   /** Whether the numbers are invented, which a picture says in a band. */
   isSample: boolean;
@@ -73,7 +79,7 @@ export function sourceOf(
   const warnings = [...new Set(real.flatMap(({ caveat }) => warningOf(caveat)?.text ?? []))].join(" ");
   const names = pinned.map(({ letter, ccn, entry }) => `${letter}: ${entry?.facility ?? ccn}. `).join("");
   const numbers = `${versions.length > 1 ? "versions" : "version"} ${versions.join(", ")}`;
-  const origin = `${titles.join("; ") || location.host} (${numbers}). ${warnings && `${warnings} `}${location.host}`;
+  const origin = `${titles.join("; ") || "this site"} (${numbers}).${warnings && ` ${warnings}`}`;
   return {
     text: `${names}Source: ${origin}`,
     origin,
@@ -85,11 +91,36 @@ const untitledYear = ({ publisher, title, data_year }: Dataset) =>
   `${publisher}, ${title.replace(String(data_year), "<year>")}`;
 
 export function Card(props: CardProps) {
-  const { title, about, name, figures, isTable = false, all, source, links, children } = props;
-  const { subject = "", sentence = "", part = "" } = props;
+  const { title, about, figures, children } = props;
   const id = useId();
   const section = useRef<HTMLElement>(null);
   const [isFigures, setFigures] = useState(false);
+  const isDrawn = useDrawn();
+  return html`<section id=${props.anchor} class=${`card ${props.class ?? ""}`} aria-labelledby=${id} ref=${section}>
+    <header>
+      <h2 id=${id}>${title}</h2>
+      <p class="about quiet">${about}</p>
+    </header>
+    ${isFigures && figures ? html`<${FiguresTable} figures=${figures()} caption=${title} />` : children}
+    ${isDrawn ? html`<${Tools} ...${props} id=${id} section=${section} isFigures=${isFigures} toggle=${() => setFigures(!isFigures)} />` : html`<div class="actions"></div>`}
+  </section>`;
+}
+
+interface ToolsProps extends CardProps {
+  /** The id of the card's title. */
+  id: string;
+  section: RefObject<HTMLElement>;
+  /** Whether the card shows the numbers as a table. */
+  isFigures: boolean;
+  toggle: () => void;
+}
+
+/** Shows the buttons below a card, and the source on paper. They need the script, so they come with it. */
+function Tools(props: ToolsProps) {
+  const { title, about, name, figures, isTable = false, all, links, children } = props;
+  const { id, section, isFigures, toggle } = props;
+  const { subject = "", sentence = "", part = "" } = props.saved?.() ?? {};
+  const source = props.source?.();
   const [message, setMessage] = useState("");
   /** Name of the button that has just copied a text; empty after any other action. */
   const [copiedBy, setCopiedBy] = useState("");
@@ -109,8 +140,9 @@ export function Card(props: CardProps) {
   const titled = [title, subject].filter(Boolean).join(": ");
   /** The file has only rows of data, so the source is a column, by which rows of several files can be told apart. */
   const saveCsv = async () => {
-    const { columns, rows } = (await all?.()) ?? figures ?? { columns: [], rows: [] };
-    const [head, about] = source === undefined ? [[], []] : [["source"], [source.origin]];
+    const { columns, rows } = (await all?.()) ?? figures?.() ?? { columns: [], rows: [] };
+    const [head, about] =
+      source === undefined ? [[], []] : [["source"], [`${source.origin} ${location.host}`]];
     const lines = [
       [...columns.map((column) => column.name), ...head],
       ...rows.map((row) => [...row, ...about]),
@@ -123,7 +155,7 @@ export function Card(props: CardProps) {
     const said = typeof about === "string" && about !== sentence ? about.replace(/\.?$/, ".") : "";
     const caption = {
       ...{ title: titled, sentence: [part, sentence].filter(Boolean).join(" "), isSample: source.isSample },
-      source: [said, note, source.text].filter(Boolean).join(" "),
+      source: [said, note, source.text, location.host].filter(Boolean).join(" "),
     };
     const host = await drawnIn(section.current, props.drawing?.() ?? children);
     save(`${name}.${format}`, await pictureOf(host, format, caption));
@@ -138,31 +170,25 @@ export function Card(props: CardProps) {
       },
       name,
     );
-  return html`<section id=${props.anchor} class=${`card ${props.class ?? ""}`} aria-labelledby=${id} ref=${section}>
-    <header>
-      <h2 id=${id}>${title}</h2>
-      <p class="about quiet">${about}</p>
-    </header>
-    ${isFigures && figures ? html`<${FiguresTable} figures=${figures} caption=${title} />` : children}
-    ${source && html`<p class="source quiet small">${source.text}</p>`}
+  return html`${source && html`<p class="source quiet small">${source.text}</p>`}
     <div class="actions">
       ${
         figures &&
-        html`<${Menu} name="Download" card=${id}>
-          ${source && !isFigures && html`${button("PNG", saveAs("png"))} ${button("SVG", saveAs("svg"))}`} ${button("CSV", saveCsv)}
-        <//>`
+        html`<${Menu} name="Download" card=${id}>${() =>
+          html`${source && !isFigures && html`${button("PNG", saveAs("png"))} ${button("SVG", saveAs("svg"))}`} ${button("CSV", saveCsv)}`}<//>`
       }
       ${
         links &&
-        html`<${Menu} name="Share" card=${id}>
-          ${copyButton("Copy link", links.page)} ${links.embed && copyButton("Embed", `<iframe src="${links.embed}" title="${title}" width="640" height="860"></iframe>`)}
-        <//>`
+        html`<${Menu} name="Share" card=${id}>${() => {
+          const { page, embed } = links();
+          const frame = `<iframe src="${embed}" title="${title}" width="640" height="860"></iframe>`;
+          return html`${copyButton("Copy link", page)} ${embed && copyButton("Embed", frame)}`;
+        }}<//>`
       }
-      ${figures && !isTable && html`<${Opener} name="Table" card=${id} isOpen=${isFigures} onClick=${() => setFigures(!isFigures)} />`}
+      ${figures && !isTable && html`<${Opener} name="Table" card=${id} isOpen=${isFigures} onClick=${toggle} />`}
     </div>
     <p class="said quiet" role="status">${message}</p>
-    <p class="unseen" role="status">${copiedBy && "Copied."}</p>
-  </section>`;
+    <p class="unseen" role="status">${copiedBy && "Copied."}</p>`;
 }
 
 export type FigureCell = string | number | null;

@@ -2,6 +2,7 @@ import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hook
 import { html } from "../../../shared/browser/html.ts";
 import { asFailure } from "./api.ts";
 import type { Doubtful, Option } from "./choice.ts";
+import { context } from "./context.ts";
 import { sentenceOf } from "./form.ts";
 
 /** A text field with a list of suggestions. It follows the combobox pattern of the ARIA Authoring Practices. */
@@ -25,16 +26,17 @@ interface ChooserProps {
   find: (text: string) => Promise<Option[] | Doubtful>;
   choose: (option: Option) => void;
   search?: (text: string) => void;
-  class?: string;
+  /** The field's name, which is also its class. */
+  class: string;
 }
 
 export function Chooser(props: ChooserProps) {
-  const { label, value, detail, placeholder, find, choose, search, class: more = "" } = props;
+  const { label, value, detail, placeholder, find, choose, search, class: more } = props;
   const id = useId();
   const input = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLUListElement>(null);
   /** The typed text; null while the field shows the current choice. */
-  const [text, setText] = useState<string | null>(null);
+  const [text, setText] = useState(() => context.typedIn(more));
   const [found, setFound] = useState<(Doubtful & { of: string }) | null>(null);
   const [message, setMessage] = useState("");
   const [active, setActive] = useState(-1);
@@ -128,6 +130,7 @@ export function Chooser(props: ChooserProps) {
     <input
       id=${id}
       ref=${input}
+      name=${more}
       type="text"
       role="combobox"
       autocomplete="off"

@@ -32,6 +32,7 @@ import { YearField, yearsOf } from "./form.ts";
 import { choose, pin } from "./location.ts";
 import { detailOf, doubtOf, meaningText, nothingMatches, surelyMeant } from "./nothing.ts";
 import { stateOf } from "./states.ts";
+import { SearchForm } from "./without-script.ts";
 import { type Procedure, titleOf } from "./words.ts";
 
 /** The fields of the Explore page: procedure, place, hospitals to compare, year. */
@@ -39,9 +40,11 @@ import { type Procedure, titleOf } from "./words.ts";
 interface ControlsProps {
   choice: Choice;
   view: View | null;
+  /** Whether the fields are empty: before the first numbers, the server's page doesn't know its address. */
+  isBlank: boolean;
 }
 
-export function Controls({ choice, view }: ControlsProps) {
+export function Controls({ choice, view, isBlank }: ControlsProps) {
   const { year, pinned, words } = choice;
   const datasets = view?.datasets ?? [];
   const nation = view && unlessFailed(view.nation);
@@ -62,11 +65,12 @@ export function Controls({ choice, view }: ControlsProps) {
   const priced = nation && new Set(nation.data.map((row) => row.state));
   const isFull = pinned.length === maxPinned;
   return html`<search class="controls">
+    <${SearchForm} />
     <${Chooser}
       class="procedure"
       label="Procedure"
-      value=${words ?? (group ? titleOf(group) : code)}
-      detail=${words !== null ? undefined : group ? `${code} · ${group.name}` : code}
+      value=${isBlank ? "" : (words ?? (group ? titleOf(group) : code))}
+      detail=${isBlank ? "\u00a0" : words !== null ? undefined : group ? `${code} · ${group.name}` : code}
       find=${(text: string) => findProcedure(listPath, year, text)}
       choose=${({ id, more }: Option) => choose({ ...procedureChanges(id), ...more })}
       search=${(q: string) => choose({ procedure: null, q })}
@@ -74,7 +78,7 @@ export function Controls({ choice, view }: ControlsProps) {
     <${Chooser}
       class="place"
       label="State, city or ZIP code"
-      value=${placeShown(choice, view?.unknown ?? null)}
+      value=${isBlank ? "" : placeShown(choice, view?.unknown ?? null)}
       find=${(text: string) => viewOnce((ask) => placesFor(text, year, priced, ask))}
       choose=${({ more }: Option) => choose({ ...nowhere, ...more })}
       search=${(near: string) => choose({ ...nowhere, near })}
@@ -82,7 +86,7 @@ export function Controls({ choice, view }: ControlsProps) {
     <${Chooser}
       class="hospital"
       label="Compare a hospital"
-      placeholder=${pinned.length === 0 ? "name or city" : isFull ? `${maxPinned} of ${maxPinned}` : "add another"}
+      placeholder=${isBlank ? "" : pinned.length === 0 ? "name or city" : isFull ? `${maxPinned} of ${maxPinned}` : "add another"}
       value=${null}
       detail=${comparedText(choice)}
       find=${(text: string) => findHospital(choice, code, text, choice.state ?? view?.list.data[0]?.state)}

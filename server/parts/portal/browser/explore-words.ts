@@ -9,9 +9,12 @@ import {
   isPriced,
   mainClause,
   noHospital,
+  nothingTitle,
   ownClause,
   placeTitle,
   pricesTitle,
+  sampleCaveat,
+  textOf,
   type Word,
   whatIsPaid,
   whatYouPay,
@@ -41,6 +44,18 @@ export interface ExploreWords {
   /** Says that hospitals to compare are left out, or that the data version is older or gone; null if neither. */
   note: Note | null;
 }
+
+/** Describes a view for link previews. */
+export function descriptionOf(view: View, { found, nothing, note }: ExploreWords): string {
+  if (found === null)
+    return [`${nothing?.title ?? nothingTitle}.`, nothing?.why, nothing?.before].filter(Boolean).join(" ");
+  const own = found.own.flatMap(({ name, clause }) => (name === null ? [] : [name + textOf(clause)]));
+  return [textOf(found.main), ...own, note?.text, sampleCaveat(caveatOf(view))].filter(Boolean).join(" ");
+}
+
+/** The caveat of the numbers shown or, without numbers, of the newest data. */
+export const caveatOf = (view: View): string | undefined =>
+  knownOf(view)?.source.caveat ?? view.datasets[0]?.caveat;
 
 export interface Note {
   text: string;

@@ -23,7 +23,7 @@ import {
   servicesColumn,
   TableDrawing,
 } from "./list.ts";
-import { inYear, pin } from "./location.ts";
+import { addresses, inYear, pin, pinnedAt } from "./location.ts";
 import { dollarScale, Letter } from "./picture.ts";
 import { linksOf } from "./pictures.ts";
 import {
@@ -56,8 +56,8 @@ export function Facilities({ view, scope }: { view: View; scope: ProcedureAnswer
   // When a hospital is chosen, its row moves. The effect below keeps the focus on that row.
   const chosen = useRef("");
   useEffect(() => {
-    const button = document.querySelector<HTMLElement>(`.facilities [data-ccn="${chosen.current}"]`);
-    button?.focus({ preventScroll: true });
+    const link = document.querySelector<HTMLElement>(`.facilities [data-ccn="${chosen.current}"]`);
+    link?.focus({ preventScroll: true });
     chosen.current = "";
   }, [view]);
   const median = summary.facilities < leastForQuartiles ? null : summary.median_charge;
@@ -75,7 +75,8 @@ export function Facilities({ view, scope }: { view: View; scope: ProcedureAnswer
     .slice(0, choice.shown - counted);
   const listed = counted + others.length;
   const own = top.flatMap(({ entry }) => [entry.submitted_charge, entry.medicare_allowed]);
-  const x = dollarScale([allowed.min, allowed.max, summary.min_charge, summary.max_charge, ...own], 0, 100);
+  const scale = () =>
+    dollarScale([allowed.min, allowed.max, summary.min_charge, summary.max_charge, ...own], 0, 100);
   const count = list.facilities;
   const place = isNear ? `-${choice.near}-${choice.within}mi` : choice.state ? `-${choice.state}` : "";
   const name = `opps-${source.data_version}-${code}${place}`;
@@ -111,22 +112,23 @@ export function Facilities({ view, scope }: { view: View; scope: ProcedureAnswer
       amounts: { charged, allowed, median },
     };
   };
+  const pageOf = addresses((ccn) => inYear(`/facilities/${ccn}`, { procedure: code }));
+  const addedAt = addresses((ccn) => pinnedAt(choice, ccn));
   const rowOf = (one: Listed): Row => {
     const { ccn, facility } = one.entry;
     const isChoice = canPin(choice, ccn);
     const { letter, place, texts, amounts } = drawnOf(one);
     const compare = () => {
       chosen.current = ccn;
-      pin(choice, ccn);
     };
     const onClick = (event: MouseEvent) => {
-      // A click on a link or a button doesn't choose the row, nor does selecting text.
-      if (event.target instanceof Element && event.target.closest("a, button")) return;
+      // A click on a link doesn't choose the row, nor does selecting text.
+      if (event.target instanceof Element && event.target.closest("a")) return;
       if (getSelection()?.isCollapsed !== false) pin(choice, ccn);
     };
-    const name = html`${letter && html`<${Letter} letter=${letter} /> `}<a href=${inYear(`/facilities/${encodeURIComponent(ccn)}`, { procedure: code })}>${facility}</a>
+    const name = html`${letter && html`<${Letter} letter=${letter} /> `}<a href=${pageOf(ccn)}>${facility}</a>
       <small class="quiet">${place}
-        ${isChoice && html`<button type="button" class="plain" data-ccn=${ccn} aria-label=${`${letter ? "Remove" : "Compare"} ${facility}`} onClick=${compare}>${letter ? "remove" : "compare"}</button>`}</small>`;
+        ${isChoice && html`<a class="button plain" href=${letter ? pinnedAt(choice, ccn) : addedAt(ccn)} data-ccn=${ccn} aria-label=${`${letter ? "Remove" : "Compare"} ${facility}`} onClick=${compare}>${letter ? "remove" : "compare"}</a>`}</small>`;
     const kind = [letter && "pinned", isChoice && "choice"].filter(Boolean).join(" ");
     return { key: letter || ccn, kind, onClick, cells: [name, ...texts], amounts };
   };
@@ -138,24 +140,26 @@ export function Facilities({ view, scope }: { view: View; scope: ProcedureAnswer
     class="facilities"
     anchor="hospitals"
     title=${title}
-    subject=${words.title}
-    part=${listed < count ? `The first ${listed} of ${hospitals(count)}.` : ""}
-    sentence=${`${[same, whatYouPay(source.data_year)].filter(Boolean).join(" ")}${line}`}
-    drawing=${() => html`<${TableDrawing} heads=${headsOf(columns.slice(1))} rows=${shown.map(drawnOf)} x=${x} />`}
-    source=${sourceOf([source.data_version], datasets)}
+    saved=${() => ({
+      subject: words.title,
+      part: listed < count ? `The first ${listed} of ${hospitals(count)}.` : "",
+      sentence: `${[same, whatYouPay(source.data_year)].filter(Boolean).join(" ")}${line}`,
+    })}
+    drawing=${() => html`<${TableDrawing} heads=${headsOf(columns.slice(1))} rows=${shown.map(drawnOf)} x=${scale()} />`}
+    source=${() => sourceOf([source.data_version], datasets)}
     about=${html`${pinned.length === maxPinned && html`<span>${mostCompared}.</span> `}${same && html`<span class="same">${same}</span> `}<${DotsLegend} median=${median === null ? null : "median charge"} />`}
     name=${name}
-    figures=${count === 0 ? undefined : priceFigures(list.data, scope)}
+    figures=${count === 0 ? undefined : () => priceFigures(list.data, scope)}
     isTable=${true}
     all=${all}
-    links=${linksOf(view, "hospitals")}
+    links=${() => linksOf(view, "hospitals")}
   >
     <${List}
       label="Hospitals"
       columns=${columns}
       rows=${shown.map(rowOf)}
       sorted=${choice}
-      x=${x}
+      scale=${scale}
     />
     <${More} shown=${choice.shown} listed=${listed} count=${count} />
     <p class="about narrow-only">${line} ${words.found?.paid} <span class="quiet">${words.found?.comparison}</span></p>

@@ -6,7 +6,7 @@ import { html } from "../../../shared/browser/html.ts";
 import type { Dataset, Failure } from "./answers.ts";
 import { asFailure } from "./api.ts";
 import { maxShown, nextShown } from "./choice.ts";
-import { settle } from "./location.ts";
+import { withParameters } from "./location.ts";
 
 /** Building blocks of forms and lists: fields with their errors, buttons, actions on the server, and texts of failures. */
 
@@ -128,12 +128,12 @@ interface OpenerProps {
 export const Opener = ({ name, card, isOpen, onClick }: OpenerProps) =>
   html`<button type="button" class="plain" aria-expanded=${isOpen} aria-describedby=${card} onClick=${onClick}>${name}</button>`;
 
-/** Shows its buttons below the opener. Escape closes it, and so does a focus elsewhere. */
+/** Shows its buttons, which `children` makes, below the opener. Escape closes it, and so does a focus elsewhere. */
 export function Menu({
   name,
   card,
   children,
-}: Pick<OpenerProps, "name" | "card"> & { children: ComponentChildren }) {
+}: Pick<OpenerProps, "name" | "card"> & { children: () => ComponentChildren }) {
   const [isOpen, setOpen] = useState(false);
   const menu = useRef<HTMLElement>(null);
   const onKeyDown = (event: KeyboardEvent) => {
@@ -146,7 +146,7 @@ export function Menu({
   };
   return html`<span class="menu" ref=${menu} onKeyDown=${onKeyDown} onFocusOut=${onFocusOut}>
     <${Opener} name=${name} card=${card} isOpen=${isOpen} onClick=${() => setOpen(!isOpen)} />
-    ${isOpen && html`<span class="choices" role="group" aria-label=${name}>${children}</span>`}
+    ${isOpen && html`<span class="choices" role="group" aria-label=${name}>${children()}</span>`}
   </span>`;
 }
 
@@ -157,7 +157,7 @@ interface MoreProps {
   count: number;
 }
 
-/** The end of a list, with a button for more rows. When the button is gone, the focus moves to the text. */
+/** The end of a list, with a link to more rows. When the link is gone, the focus moves to the text. */
 export function More({ shown, listed, count }: MoreProps) {
   const end = useRef<HTMLElement>(null);
   const isMore = useRef(false);
@@ -167,15 +167,14 @@ export function More({ shown, listed, count }: MoreProps) {
   }, [listed]);
   const remaining = count - listed;
   const next = nextShown(shown);
-  const showMore = () => {
+  const onClick = () => {
     isMore.current = true;
-    settle({ shown: String(next) });
   };
   const all = count === 1 ? "That is the only one." : `These are all ${whole(count)}.`;
   return html`<p class="more">
     ${
       remaining > 0 && shown < maxShown
-        ? html`<button type="button" onClick=${showMore}>Show ${Math.min(next - listed, remaining)} more</button>
+        ? html`<a class="button" href=${withParameters({ shown: String(next) })} data-replace onClick=${onClick}>Show ${Math.min(next - listed, remaining)} more</a>
             <span class="quiet"> ${whole(listed)} of ${whole(count)}</span>`
         : html`<span class="quiet" ref=${end} tabindex="-1">${remaining > 0 ? `${whole(listed)} of ${whole(count)}; the saved file has all.` : all}</span>`
     }

@@ -47,6 +47,11 @@ export function Histogram({ view, scope }: { view: View; scope: ProcedureAnswer 
   const middle = (top + floor) / 2;
   const allowedY = floor + 84;
   const height = allowedY + (marks.length > 1 ? 36 : 20);
+  const quartiles = hasQuartiles
+    ? `, median ${money(summary.median_charge)}, the middle half from ${money(summary.p25_charge)} to ${money(summary.p75_charge)}`
+    : "";
+  const label = `The charges of ${hospitals(summary.facilities)}: from ${money(summary.min_charge)} to ${money(summary.max_charge)}${quartiles}. Medicare allows from ${money(allowed.min)} to ${money(allowed.max)}.`;
+  if (width === 0) return html`<${Steps} label=${label} height=${height} ...${steps} />`;
   const own = marks.flatMap(({ entry }) => [entry.submitted_charge, entry.medicare_allowed]);
   const x = dollarScale(
     [allowed.min, allowed.max, summary.min_charge, summary.max_charge, ...own],
@@ -81,15 +86,11 @@ export function Histogram({ view, scope }: { view: View; scope: ProcedureAnswer 
     const lines = [money(price.submitted_charge), price.facility, `${price.city}, ${price.state}`];
     return { x, y: noteY, isBelow: true, lines };
   };
-  const quartiles = hasQuartiles
-    ? `, median ${money(summary.median_charge)}, the middle half from ${money(summary.p25_charge)} to ${money(summary.p75_charge)}`
-    : "";
-  const label = `The charges of ${hospitals(summary.facilities)}: from ${money(summary.min_charge)} to ${money(summary.max_charge)}${quartiles}. Medicare allows from ${money(allowed.min)} to ${money(allowed.max)}.`;
   const median = x(summary.median_charge);
   const isLeft = median + 120 > width;
   return html`<${Steps}
     label=${label}
-    height=${`${height}px`}
+    height=${height}
     count=${few ? dots.length : counts.length}
       ...${steps}
     noteOf=${few ? noteOfDot : noteOfBar}

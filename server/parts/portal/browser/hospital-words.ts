@@ -16,9 +16,19 @@ import {
   unlessFailed,
 } from "./answers.ts";
 import { farthest } from "./choice.ts";
+import { versionNote } from "./explore-words.ts";
 import type { Nothing } from "./nothing.ts";
 import { stateInSentence } from "./states.ts";
-import { nameOf, noHospital, type Procedure, standingText, whatIsPaid, whatYouPay } from "./words.ts";
+import {
+  nameOf,
+  noHospital,
+  nothingTitle,
+  type Procedure,
+  sampleCaveat,
+  standingText,
+  whatIsPaid,
+  whatYouPay,
+} from "./words.ts";
 
 /** Makes the view of a hospital's page from the API's answers, and puts it into words. The server does the same. */
 
@@ -104,7 +114,7 @@ function noHospitalText(ccn: string, year: string | null, ask: Ask): Nothing {
     ? unlessFailed(ask<[FacilityAnswer]>(pathOf(`/healthcare/facilities/${whole}`, {}, year))[0])
     : null;
   return {
-    title: "Nothing was found",
+    title: nothingTitle,
     why: meant
       ? `No hospital in the data has the number (CCN) ${printable(ccn)}. A CCN has six characters: ${whole} may be meant.`
       : noHospital(ccn, year),
@@ -183,6 +193,16 @@ function medianOf(numbers: number[]): number {
   const sorted = numbers.sort((a, b) => a - b);
   const half = (sorted.length - 1) / 2;
   return (sorted[Math.floor(half)] + sorted[Math.ceil(half)]) / 2;
+}
+
+/** Describes a hospital's page for link previews. */
+export function hospitalDescription(view: HospitalView): string {
+  const { source } = view.answer;
+  const { own, further } = hospitalText(view);
+  const note = versionNote(view, source.data_version);
+  return [`${addressText(view.answer)}.`, note?.text, own, further, sampleCaveat(source.caveat)]
+    .filter(Boolean)
+    .join(" ");
 }
 
 export const addressText = ({ facility }: FacilityAnswer): string =>

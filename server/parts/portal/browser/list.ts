@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { money } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import { useWidth } from "../../../shared/browser/width.ts";
-import { choose } from "./location.ts";
+import { chosenAt, useDrawn } from "./location.ts";
 import { Key, type Kind, PinShape, placedTicks, type Scale, Shape } from "./picture.ts";
 import { drawingWidth, linesOf, widthOf } from "./save-picture.ts";
 import { paysTitle } from "./words.ts";
@@ -59,20 +59,24 @@ interface ListProps {
   columns: readonly ListColumn[];
   rows: readonly Row[];
   sorted: Sorted;
-  /** A scale from dollars to percent of the width. */
-  x: Scale;
+  /** Makes a scale from dollars to percent of the width. */
+  scale: () => Scale;
 }
 
 /** The elements have ARIA roles, because `display: grid` removes a table's native roles. */
-export function List({ label, columns, rows, sorted, x }: ListProps) {
+export function List({ label, columns, rows, sorted, scale }: ListProps) {
   const others = columns.filter(({ beside }) => beside !== undefined);
   const beside =
     others.find(({ sort }) => sort === sorted.sort) ?? others.find(({ beside }) => beside === "usually");
+  const x = useDrawn() ? scale() : null;
   const placeOf = (column: ListColumn) => (column === beside ? "beside" : column.beside ? "wide-only" : "");
+  const kinds = columns.map((column) => [column.kind, placeOf(column)].filter(Boolean).join(" "));
+  // On a narrow screen, the style sheet writes the column's title into each cell, but the name's.
+  const words = columns.map(({ title }, i) => (i === 0 ? undefined : title));
   return html`<div class="list">
     <table role="table" aria-label=${label}>
       <thead role="rowgroup"><tr role="row">
-        ${columns.map((column) => html`<${Head} column=${column} sorted=${sorted} />`)}
+        ${columns.map((column) => head(column, sorted))}
         <th role="columnheader" scope="col" class="dots"><span class="unseen">On a scale</span><${DotsAxis} x=${x} /></th>
       </tr></thead>
       <tbody role="rowgroup">
@@ -84,11 +88,8 @@ export function List({ label, columns, rows, sorted, x }: ListProps) {
             amounts,
             onClick,
           }) => html`<tr key=${key} role="row" class=${kind} onClick=${onClick}>
-            ${cells.map(
-              (cell, i) => html`<td role="cell" class=${`${columns[i].kind} ${placeOf(columns[i])}`}>
-              ${i > 0 && html`<small class="word">${marks[columns[i].sort] && html`<${Key} kind=${marks[columns[i].sort]} />`}${columns[i].title}</small> `}${cell}</td>`,
-            )}
-            <td role="cell" class="dots"><${Dots} x=${x} ...${amounts} /></td>
+            ${cells.map((cell, i) => html`<td role="cell" class=${kinds[i]} data-word=${words[i]}>${cell}</td>`)}
+            <td role="cell" class="dots"><svg class="drawing" height="18" overflow="visible" aria-hidden="true">${x && html`<${Dots} x=${x} ...${amounts} />`}</svg></td>
           </tr>`,
         )}
       </tbody>
@@ -99,16 +100,14 @@ export function List({ label, columns, rows, sorted, x }: ListProps) {
 /** Columns that a first click sorts in descending order. A patient looks for the lowest amount. */
 const highestFirst = ["markup", "services", "nation", "state"];
 
-function Head({ column: { kind, title, sort, hint }, sorted }: { column: ListColumn; sorted: Sorted }) {
+function head({ kind, title, sort, hint }: ListColumn, sorted: Sorted) {
   const isSorted = sorted.sort === sort;
   const isAscending = isSorted && sorted.order === "asc";
   const first = highestFirst.includes(sort) ? "desc" : null;
   const order = isSorted ? (isAscending ? "desc" : null) : first;
   const direction = isAscending ? "ascending" : "descending";
   return html`<th role="columnheader" scope="col" class=${kind} title=${hint} aria-sort=${isSorted ? direction : undefined}>
-    <button type="button" class="plain sort" onClick=${() => choose({ sort, order })}>
-      ${title}<span aria-hidden="true">${isSorted ? (isAscending ? " ▴" : " ▾") : ""}</span>
-    </button>
+    <a class="button plain sort" href=${chosenAt({ sort, order })}>${title}<span aria-hidden="true">${isSorted ? (isAscending ? " ▴" : " ▾") : ""}</span></a>
   </th>`;
 }
 
@@ -116,22 +115,20 @@ function Dots({ x, charged, allowed, median }: Amounts & { x: Scale }) {
   const at = (amount: number) => `${x(amount)}%`;
   const dot = (kind: "charge" | "allowed", amount: number) =>
     html`<svg x=${at(amount)} y="9" overflow="visible"><${Shape} kind=${kind} x=${0} y=${0} size=${4.5} /></svg>`;
-  return html`<svg class="drawing" height="18" overflow="visible" aria-hidden="true">
-    <line class="track" x1="0" x2="100%" y1="9" y2="9" />
+  return html`<line class="track" x1="0" x2="100%" y1="9" y2="9" />
     ${median !== null && html`<line class="median" x1=${at(median)} x2=${at(median)} y1="3" y2="15" />`}
     <line x1=${at(allowed)} x2=${at(charged)} y1="9" y2="9" />
-    ${dot("charge", charged)} ${dot("allowed", allowed)}
-  </svg>`;
+    ${dot("charge", charged)} ${dot("allowed", allowed)}`;
 }
 
-function DotsAxis({ x }: { x: Scale }) {
+function DotsAxis({ x }: { x: Scale | null }) {
   const [measured, width] = useWidth();
-  const ticks = width === 0 ? [] : placedTicks(x.copy().range([0, width]), width);
+  const ticks = x === null || width === 0 ? [] : placedTicks(x.copy().range([0, width]), width);
   return html`<div ref=${measured}><svg class="drawing" height="20" overflow="visible" aria-hidden="true">
     ${ticks.map(
       ({ tick, at }) => html`<g class="tick">
         <text x=${`${(100 * at) / width}%`} y="12" text-anchor="middle">${money(tick)}</text>
-        <line x1=${`${x(tick)}%`} x2=${`${x(tick)}%`} y1="16" y2="20" />
+        <line x1=${`${x?.(tick)}%`} x2=${`${x?.(tick)}%`} y1="16" y2="20" />
       </g>`,
     )}
   </svg></div>`;

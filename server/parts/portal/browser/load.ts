@@ -1,11 +1,12 @@
 import { useEffect, useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
 import type { Failure } from "./answers.ts";
-import { asFailure, keepKey, ownKey, settings } from "./api.ts";
+import { asFailure, keepKey, ownKey } from "./api.ts";
+import { context } from "./context.ts";
 import type { Note } from "./explore-words.ts";
 import { PasteKey } from "./key.ts";
 import { withParameters } from "./location.ts";
-import { warningOf } from "./words.ts";
+import { tabTitle, warningOf } from "./words.ts";
 
 /** Loads the answers of a view, and shows failures. The previous view stays until all answers are there. */
 
@@ -58,6 +59,14 @@ export function useLoaded<T>(
   return { view: loaded?.view ?? null, failure, isLate, isOld, isShown, retry };
 }
 
+/** Names the page. @param title undefined as long as it isn't known @param describe makes the text for link previews */
+export function useTitle(title: string | undefined, describe: () => string): void {
+  if (title !== undefined) context.entitle(title, describe());
+  useEffect(() => {
+    if (title !== undefined) document.title = tabTitle(title);
+  }, [title]);
+}
+
 const retryMs = 5000;
 
 interface ErrorBandProps {
@@ -101,7 +110,7 @@ function reasonOf(failure: Failure, retry: () => void, isCurrent: boolean) {
 }
 
 const signupOffer = (text: string, more: string) =>
-  settings.signup === "off"
+  context.settings.signup === "off"
     ? "You get one from whoever runs this server. Paste yours:"
     : html`<a href="/signup">${text}</a>${more}`;
 

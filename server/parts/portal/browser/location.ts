@@ -1,5 +1,6 @@
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { type Choice, choiceOf, maxPinned, setParameters } from "./choice.ts";
+import { context } from "./context.ts";
 import type { Way } from "./nothing.ts";
 
 /** Reads and changes the page's URL, which holds every choice. */
@@ -20,7 +21,7 @@ export function useReadAt<T>(read: () => T, ...events: string[]): T {
   return value;
 }
 
-export const useLocation = () => useReadAt(() => new URL(location.href), "popstate", changed);
+export const useLocation = () => useReadAt(() => context.url(), "popstate", changed);
 
 /** Makes the browser ask before it leaves this page, while `isDue` says that something would be lost. */
 export function useLeaveWarning(isDue: boolean): void {
@@ -40,10 +41,14 @@ export function go(to: string | URL): void {
 }
 
 /** Returns path and query with changed parameters, without parameters that are null. */
-export function withParameters(changes: Record<string, string | null>): string {
-  const url = new URL(location.href);
-  setParameters(url.searchParams, changes);
-  return url.pathname + url.search;
+export const withParameters = (changes: Record<string, string | null>): string =>
+  changedIn(context.url(), changes);
+
+/** The parameters are a copy: a URL writes itself anew at each change of its own. */
+function changedIn({ pathname, search }: URL, changes: Record<string, string | null>): string {
+  const parameters = new URLSearchParams(search);
+  setParameters(parameters, changes);
+  return parameters.size === 0 ? pathname : `${pathname}?${parameters}`;
 }
 
 /** Replaces the address by one that shows the same. No entry of the history is added. */
@@ -54,32 +59,44 @@ export function settle(changes: Record<string, string | null>): void {
   dispatchEvent(new Event(changed));
 }
 
-/** Changes the choice. A new year drops `versions`, a new place a sort by miles, and another list is short at first. */
-export function choose(changes: Record<string, string | null>): void {
+/**
+ * Returns the address of another choice. A new year drops `versions`, a new place a sort by miles, and another list is
+ * short at first.
+ */
+export function chosenAt(changes: Record<string, string | null>): string {
   const isSameList = "with" in changes || "sort" in changes;
-  const isByMiles = new URLSearchParams(location.search).get("sort") === "distance";
+  const url = context.url();
+  const isByMiles = url.searchParams.get("sort") === "distance";
   const dropped = {
     ...("year" in changes && { versions: null }),
     ...("near" in changes && isByMiles && { sort: null }),
     ...(!isSameList && { shown: null }),
   };
-  go(withParameters({ ...dropped, ...changes }));
+  return changedIn(url, { ...dropped, ...changes });
 }
 
-/** Removes a hospital that is shown as compared, or adds it. Does nothing if no more can be compared. */
-export function pin(shown: Choice, ccn: string): void {
+export const choose = (changes: Record<string, string | null>): void => go(chosenAt(changes));
+
+/**
+ * Returns the address without a hospital that is shown as compared, or with one more. It is the same address if no more
+ * can be compared.
+ */
+export function pinnedAt(shown: Choice, ccn: string): string {
   // Since the view was drawn, the visitor may have added or removed others.
-  const { pinned, leftOut } = choiceOf(new URL(location.href));
+  const { pinned, leftOut } = choiceOf(context.url());
   const others = pinned.filter((each) => each !== ccn);
   const isAdded = !shown.pinned.includes(ccn);
-  if (isAdded && others.length === maxPinned) return;
+  if (isAdded && others.length === maxPinned) return withParameters({});
   const all = [...others, ...(isAdded ? [ccn] : []), ...leftOut];
-  choose({ with: all.length === 0 ? null : all.join(",") });
+  return chosenAt({ with: all.length === 0 ? null : all.join(",") });
 }
 
+export const pin = (shown: Choice, ccn: string): void => go(pinnedAt(shown, ccn));
+
 export function inYear(path: string, parameters: Record<string, string | null> = {}): string {
-  const url = new URL(path, location.origin);
-  const year = new URLSearchParams(location.search).get("year");
+  const page = context.url();
+  const url = new URL(path, page);
+  const year = page.searchParams.get("year");
   for (const [name, value] of Object.entries({ year, ...parameters }))
     if (value !== null) url.searchParams.set(name, value);
   return url.pathname + url.search;
@@ -92,6 +109,27 @@ export const hrefOf = ({ changes, hospital }: Way): string =>
     : changes === null
       ? inYear("/")
       : withParameters(changes);
+/** A text that no address has. */
+const anyText = "xAnyTextx";
+
+/**
+ * Returns a function that makes addresses which differ in one text. It is faster than `addressOf`, which is called once.
+ * @param addressOf makes the address with a text of letters and digits, or one without it
+ */
+export function addresses(addressOf: (text: string) => string): (text: string) => string {
+  const [before, after = ""] = addressOf(anyText).split(anyText);
+  return (text) => before + encodeURIComponent(text) + after;
+}
+
+/** Whether the component has been drawn once in a browser: from then on it may draw what the server doesn't. */
+export function useDrawn(): boolean {
+  const [isDrawn, setDrawn] = useState(false);
+  useLayoutEffect(() => setDrawn(true), []);
+  return isDrawn;
+}
+
+/** The site's origin for texts; empty until the component is drawn in a browser, because the server doesn't know it. */
+export const useOrigin = (): string => (useDrawn() ? location.origin : "");
 
 /** Scrolls to the element of the URL's hash as soon as it exists. The browser itself scrolls too early. */
 export function useScrollToHash(isThere: boolean): void {
@@ -100,7 +138,10 @@ export function useScrollToHash(isThere: boolean): void {
   }, [isThere]);
 }
 
-/** Makes links to other views of this page change the view without loading the page. */
+/**
+ * Makes links to other views of this page change the view without loading the page. A link with `data-replace` adds no
+ * entry to the history.
+ */
 export function followLinks(): void {
   addEventListener("click", (event) => {
     if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey)
@@ -111,6 +152,8 @@ export function followLinks(): void {
     const url = new URL(href, location.href);
     if (url.origin !== location.origin || url.pathname !== location.pathname || url.hash !== "") return;
     event.preventDefault();
-    go(url);
+    if (!link.hasAttribute("data-replace")) return go(url);
+    history.replaceState(null, "", url);
+    dispatchEvent(new Event(changed));
   });
 }

@@ -5,9 +5,9 @@ import * as d3 from "../../../shared/browser/d3.ts";
 import { money, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Dataset, ProcedureAnswer, StateRow } from "./answers.ts";
-import { settings } from "./api.ts";
 import { type Figures, figuresOf, groupColumns, versionColumns } from "./card.ts";
 import { nowhere } from "./choice.ts";
+import { context } from "./context.ts";
 import { choose } from "./location.ts";
 import { letterWidth, Steps, useSteps } from "./picture.ts";
 import { stateName, states, statesText, whyMissing } from "./states.ts";
@@ -37,7 +37,7 @@ let shapes: Promise<Shape[]> | null = null;
 let loaded: Shape[] = [];
 
 function loadShapes(): Promise<Shape[]> {
-  shapes ??= fetch(settings.states)
+  shapes ??= fetch(context.settings.states)
     .then((response) => response.json())
     .then((topology) => {
       const path = d3.geoPath();
@@ -94,8 +94,21 @@ export function StatesMap({ answer, dataset, state }: MapProps) {
     );
   }, []);
   const rows = new Map(answer.data.map((row) => [row.state, row]));
-  const edges = classesOf(answer.data.filter((row) => !isFew(row)).map(({ median_charge }) => median_charge));
+  const label = `Map of the median charge by state, ${statesText([...rows.keys()])} with prices.`;
   const reasons = new Map(dataset?.coverage.missing_states.map((one) => [one.state, whyMissing(one)]));
+  const gaps = html`<p class="quiet small">${gapsText(rows, reasons)}</p>`;
+  const swatches = [
+    { id: "sparse", text: `fewer than ${leastForQuartiles} hospitals`, isOn: answer.data.some(isFew) },
+    { id: "no-price", text: "no price", isOn: statesOnMap.some((code) => code !== "MD" && !rows.has(code)) },
+    { id: "outside", text: "Maryland, no price", isOn: !rows.has("MD") },
+  ].filter(({ isOn }) => isOn);
+  if (width === 0)
+    return html`<div class="map">
+      <svg class="drawing legend" height=${legendHeight(swatches)} />
+      <${Steps} label=${label} ...${steps} />
+      ${gaps}
+    </div>`;
+  const edges = classesOf(answer.data.filter((row) => !isFew(row)).map(({ median_charge }) => median_charge));
   const colourOf = (row: StateRow) =>
     isFew(row)
       ? undefined
@@ -115,17 +128,10 @@ export function StatesMap({ answer, dataset, state }: MapProps) {
       : [`${stateName(code)}: no prices`, reasons.get(code) ?? "no hospital with a price for this procedure"];
     return { x: centre[0] * factor, y: Math.max(centre[1] * factor - 6, 70), lines };
   };
-  const label = `Map of the median charge by state, ${statesText([...rows.keys()])} with prices.`;
-  const swatches = [
-    { id: "sparse", text: `fewer than ${leastForQuartiles} hospitals`, isOn: answer.data.some(isFew) },
-    { id: "no-price", text: "no price", isOn: statesOnMap.some((code) => code !== "MD" && !rows.has(code)) },
-    { id: "outside", text: "Maryland, no price", isOn: !rows.has("MD") },
-  ].filter(({ isOn }) => isOn);
   return html`<div class="map">
     <${Legend} edges=${edges} swatches=${swatches} width=${width} />
     <${Steps}
       label=${label}
-      height="auto"
       count=${outlines.length}
       ...${steps}
       noteOf=${noteOf}
@@ -158,7 +164,7 @@ export function StatesMap({ answer, dataset, state }: MapProps) {
         )}
       </svg>
     <//>
-    <p class="quiet small">${gapsText(rows, reasons)}</p>
+    ${gaps}
   </div>`;
 }
 
@@ -171,6 +177,10 @@ function classesOf(amounts: readonly number[]): number[] {
   return edges.length < 2 ? [low, high] : edges;
 }
 
+const [coloursHeight, swatchHeight] = [36, 20];
+/** Swatches stand below the colours, one below the other, so that the height depends on no width. */
+const legendHeight = (swatches: readonly object[]) => coloursHeight + swatchHeight * swatches.length;
+
 interface LegendProps {
   edges: readonly number[];
   /** `id` is the CSS class of an area on the map. */
@@ -180,34 +190,25 @@ interface LegendProps {
 
 function Legend({ edges, swatches, width }: LegendProps) {
   const colours = Math.max(0, edges.length - 1);
-  if (width === 0) return html`<svg class="drawing legend" height="30"></svg>`;
   const texts = edges.map(money);
   const room = letterWidth * Math.max(0, ...texts.map(({ length }) => length)) + 8;
   const step = Math.min(Math.max(54, room), (width - 30) / (colours + 1));
   // The first and the last text are always there, and between them as many as there is room for.
   const isWritten = (i: number) =>
     i === colours || ((step >= room || i % 2 === 0) && (i === 0 || i * step + room <= colours * step));
-  // Swatches stand at the right of the colours, or else below them, in as many rows as they need.
-  const wide = swatches.map(({ text }) => 25 + letterWidth * text.length + 8);
-  const isBelow = (colours + 1) * step + d3.sum(wide) > width;
-  let [x, y] = isBelow ? [0, 36] : [width - d3.sum(wide), 0];
-  const placed = swatches.map((swatch, i) => {
-    if (x > 0 && x + wide[i] > width) [x, y] = [0, y + 20];
-    x += wide[i];
-    return { ...swatch, x: x - wide[i], y };
-  });
-  const height = isBelow ? y + 20 : 30;
+  const height = legendHeight(swatches);
   return html`<svg class="drawing legend" width=${width} height=${height} viewBox=${`0 0 ${width} ${height}`} aria-hidden="true">
     ${d3.range(colours).map(
       (i) => html`<rect x=${i * step} width=${step} height="10" fill=${colourAt(i, colours)} />
  `,
     )}
     ${texts.map((text, i) => isWritten(i) && html`<text x=${i * step} y="24">${text}</text>`)}
-    ${placed.map(
-      ({ id, text, x, y }) => html`<rect x=${x} y=${y} width="20" height="10" class=${`ground ${id}`} />
-        ${id !== "no-price" && html`<rect x=${x} y=${y} width="20" height="10" fill=${`url(#${id})`} />`}
-        <text x=${x + 25} y=${y + 9}>${text}</text>`,
-    )}
+    ${swatches.map(({ id, text }, i) => {
+      const y = coloursHeight + swatchHeight * i;
+      return html`<rect y=${y} width="20" height="10" class=${`ground ${id}`} />
+        ${id !== "no-price" && html`<rect y=${y} width="20" height="10" fill=${`url(#${id})`} />`}
+        <text x="25" y=${y + 9}>${text}</text>`;
+    })}
   </svg>`;
 }
 

@@ -75,15 +75,16 @@ export function useSteps() {
 
 interface StepsProps extends ReturnType<typeof useSteps> {
   label: string;
-  height: string;
-  count: number;
-  noteOf: (part: number) => Note;
-  choose?: (part: number) => void;
-  children: preact.ComponentChildren;
+  /** The height in pixels, which is reserved until the width is measured; undefined if a style sheet reserves it. */
+  height?: number;
+  count?: number;
+  noteOf?: (part: number) => Note;
+  choose?: ((part: number) => void) | undefined;
+  children?: preact.ComponentChildren;
 }
 
 export function Steps(props: StepsProps) {
-  const { label, height, count, active, setActive, noteOf, choose, width, measured, children } = props;
+  const { label, height, count = 0, active, setActive, noteOf, choose, width, measured, children } = props;
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
     if (step !== undefined && count > 0) {
@@ -103,7 +104,7 @@ export function Steps(props: StepsProps) {
   useEffect(() => {
     if (active !== null && active >= count) setActive(null);
   }, [active, count]);
-  const note = part === null ? null : noteOf(part);
+  const note = part === null ? null : (noteOf?.(part) ?? null);
   const left = note && Math.min(Math.max(note.x, 95), Math.max(95, width - 95));
   return html`<div
     class="picture"
@@ -111,13 +112,12 @@ export function Steps(props: StepsProps) {
     aria-label=${`${label} The arrow keys go through the numbers${choose ? ", Enter chooses" : ""}.`}
     tabindex="0"
     ref=${measured}
-    style=${width > 0 ? {} : { height }}
     onKeyDown=${onKeyDown}
     onBlur=${() => setActive(null)}
     onPointerLeave=${() => setActive(null)}
   >
-    ${width > 0 && children}
-    <div class="note" role="status" hidden=${note === null} style=${note ? { left: `${left}px`, top: `${note.y}px`, transform: note.isBelow ? "translateX(-50%)" : "" } : {}}>
+    ${width > 0 ? children : height !== undefined && html`<svg class="drawing" height=${height} />`}
+    <div class="note" role="status" hidden=${note === null} style=${note ? { left: `${left}px`, top: `${note.y}px`, transform: note.isBelow ? "translateX(-50%)" : "" } : undefined}>
       ${note?.lines.map((line, i) => html`<div>${i === 0 ? html`<b>${line}</b>` : line}</div>`)}
     </div>
   </div>`;
@@ -154,20 +154,18 @@ export function Letter({ letter }: { letter: string }) {
 
 interface ChipProps {
   text: string;
-  remove: () => void;
+  /** The address without what the chip names. */
+  href: string;
   letter?: string;
   /** CSS selector of the element that gets the focus after the chip is removed. */
   next: string;
 }
 
-export function Chip({ text, remove, letter, next }: ChipProps) {
-  const onClick = () => {
-    remove();
-    document.querySelector<HTMLElement>(next)?.focus({ preventScroll: true });
-  };
-  return html`<button type="button" class="chip" title=${letter && text} onClick=${onClick}>
+export function Chip({ text, href, letter, next }: ChipProps) {
+  const onClick = () => document.querySelector<HTMLElement>(next)?.focus({ preventScroll: true });
+  return html`<a class="button chip" href=${href} title=${letter && text} onClick=${onClick}>
     <span class="unseen">Remove: </span>${letter && html`<${Letter} letter=${letter} /> `}<span class=${letter && "unseen"}>${text}</span><span aria-hidden="true">×</span>
-  </button>`;
+  </a>`;
 }
 
 interface AmountsProps {

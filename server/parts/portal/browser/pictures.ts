@@ -1,7 +1,6 @@
 import { money, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import { unlessFailed } from "./answers.ts";
-import { settings } from "./api.ts";
 import {
   Card,
   figuresOf,
@@ -13,6 +12,7 @@ import {
   yearsText,
 } from "./card.ts";
 import { defaultMiles } from "./choice.ts";
+import { context } from "./context.ts";
 import { lastingOf, type Pinned, type View } from "./explore-data.ts";
 import { wordsOf } from "./explore-words.ts";
 import { Histogram, histogramFigures } from "./histogram.ts";
@@ -44,7 +44,7 @@ export function linksOf(view: View, picture: "charges" | "states" | "years" | "h
     location.origin + path + new URL(withParameters({ ...lasting, ...more }), location.origin).search;
   // With a ZIP code, the pictures of states and years show the nation.
   const place = picture === "states" || picture === "years" ? { near: null, within: null, city: null } : {};
-  const embed = settings.embeds ? linkTo(`/embed/${picture}`, place) : undefined;
+  const embed = context.settings.embeds ? linkTo(`/embed/${picture}`, place) : undefined;
   return { page: linkTo("/") + (picture === "hospitals" ? "#hospitals" : ""), embed };
 }
 
@@ -64,13 +64,12 @@ export function Charges({ view }: { view: View }) {
   return html`<${Card}
     class="spread"
     title="How charges are spread"
-    subject=${wordsOf(view).title}
-    sentence=${textOf(mainClause(view.choice, scope))}
+    saved=${() => ({ subject: wordsOf(view).title, sentence: textOf(mainClause(view.choice, scope)) })}
     about=${`${few ? "A dot for each hospital" : "Hospitals"} by charge.${isFew(scope.summary) ? "" : " Shaded: the middle half."}`}
     name=${nameOf(view, "charges", data_version)}
-    figures=${histogramFigures(scope, few, pinned)}
-    source=${sourceOf([data_version], datasets, pinned)}
-    links=${linksOf(view, "charges")}
+    figures=${() => histogramFigures(scope, few, pinned)}
+    source=${() => sourceOf([data_version], datasets, pinned)}
+    links=${() => linksOf(view, "charges")}
   >
     <${Histogram} view=${view} scope=${scope} />
   <//>`;
@@ -158,28 +157,29 @@ export function Compared({ view }: { view: View }) {
     title=${pinned.length === 1 ? "The chosen hospital" : "Side by side"}
     about=${about}
     name=${nameOf(view, "compared", data_version)}
-    figures=${figuresOf(
-      prices,
-      ["data_year", null, ({ year }) => year],
-      ["data_version", null, ({ price }) => ("data_version" in price ? price.data_version : data_version)],
-      ["ccn", null, ({ entry }) => entry.ccn],
-      ["facility", null, ({ entry }) => entry.facility],
-      ["city", null, ({ entry }) => entry.city],
-      ["state", null, ({ entry }) => entry.state],
-      ...groupColumns(scope.procedure),
-      ["submitted_charge", null, ({ price }) => price.submitted_charge ?? null],
-      ["medicare_allowed", null, ({ price }) => price.medicare_allowed ?? null],
-      [paysName, null, ({ price, year }) => paysOf({ medicare_allowed: price.medicare_allowed }, year)],
-      ["services", null, ({ price }) => price.services ?? null],
-      ["median_charge", null, ({ year }) => mediansIn(year)?.median_charge ?? null],
-      ["median_allowed", null, ({ year }) => mediansIn(year)?.median_allowed ?? null],
-      ["median_of", null, () => place || "the nation"],
-    )}
+    figures=${() =>
+      figuresOf(
+        prices,
+        ["data_year", null, ({ year }) => year],
+        ["data_version", null, ({ price }) => ("data_version" in price ? price.data_version : data_version)],
+        ["ccn", null, ({ entry }) => entry.ccn],
+        ["facility", null, ({ entry }) => entry.facility],
+        ["city", null, ({ entry }) => entry.city],
+        ["state", null, ({ entry }) => entry.state],
+        ...groupColumns(scope.procedure),
+        ["submitted_charge", null, ({ price }) => price.submitted_charge ?? null],
+        ["medicare_allowed", null, ({ price }) => price.medicare_allowed ?? null],
+        [paysName, null, ({ price, year }) => paysOf({ medicare_allowed: price.medicare_allowed }, year)],
+        ["services", null, ({ price }) => price.services ?? null],
+        ["median_charge", null, ({ year }) => mediansIn(year)?.median_charge ?? null],
+        ["median_allowed", null, ({ year }) => mediansIn(year)?.median_allowed ?? null],
+        ["median_of", null, () => place || "the nation"],
+      )}
     isTable=${true}
-    sentence=${about}
+    saved=${() => ({ sentence: about })}
     drawing=${() => html`<${TableDrawing} heads=${[...heads, { name: median }]} rows=${drawnRows} />`}
-    source=${sourceOf([...versions].sort(), datasets)}
-    links=${{ page: `${linksOf(view, "charges").page}#compared` }}
+    source=${() => sourceOf([...versions].sort(), datasets)}
+    links=${() => ({ page: `${linksOf(view, "charges").page}#compared` })}
   >
     <table role="table">
       <thead role="rowgroup"><tr role="row"><td role="cell"></td>
@@ -210,13 +210,15 @@ export function States({ view }: { view: View }) {
   const dataset = datasets.find((one) => one.data_version === data_version);
   return html`<${Card}
     title="Where hospitals charge more"
-    subject=${pricesTitle(nation.procedure, wholeNation, nation.source.data_year)}
-    sentence=${textOf(mainClause(wholeNation, nation))}
+    saved=${() => ({
+      subject: pricesTitle(nation.procedure, wholeNation, nation.source.data_year),
+      sentence: textOf(mainClause(wholeNation, nation)),
+    })}
     about="Median charge by state"
     name=${`opps-${data_version}-states-${view.code}`}
-    figures=${mapFigures(nation, dataset)}
-    source=${sourceOf([data_version], datasets)}
-    links=${linksOf(view, "states")}
+    figures=${() => mapFigures(nation, dataset)}
+    source=${() => sourceOf([data_version], datasets)}
+    links=${() => linksOf(view, "states")}
   >
     <${StatesMap} answer=${nation} dataset=${dataset} state=${view.choice.state} />
   <//>`;
@@ -237,13 +239,15 @@ export function Years({ view }: { view: View }) {
   const half = trends.data.every(isFew) ? "" : " with the middle half";
   return html`<${Card}
     title=${`Over the years, ${isBeside ? "beside " : ""}${whose}`}
-    subject=${titleOf(trends.procedure)}
-    sentence=${`In ${last.data_year} the median charge ${where} is ${money(last.median_charge)}. Medicare allows ${money(last.median_allowed)}.`}
+    saved=${() => ({
+      subject: titleOf(trends.procedure),
+      sentence: `In ${last.data_year} the median charge ${where} is ${money(last.median_charge)}. Medicare allows ${money(last.median_allowed)}.`,
+    })}
     about=${isBeside ? besideText(own, half) : `Median charge${half}, and Medicare's median`}
     name=${nameOf(view, "years", trends.source.data_years.join("-"))}
-    figures=${trendFigures(trends, pinned)}
-    source=${sourceOf(trends.source.data_versions, datasets, pinned)}
-    links=${linksOf(view, "years")}
+    figures=${() => trendFigures(trends, pinned)}
+    source=${() => sourceOf(trends.source.data_versions, datasets, pinned)}
+    links=${() => linksOf(view, "years")}
   >
     <${Trend} years=${trends.data} pinned=${isBeside ? own : pinned} year=${year} isBeside=${isBeside} />
   <//>`;

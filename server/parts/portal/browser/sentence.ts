@@ -4,10 +4,10 @@ import { html } from "../../../shared/browser/html.ts";
 import { Failure, type ProcedureAnswer } from "./answers.ts";
 import { nowhere, radiusesInMiles } from "./choice.ts";
 import { Command } from "./curl.ts";
-import { knownOf, type View } from "./explore-data.ts";
-import type { ExploreWords } from "./explore-words.ts";
+import type { View } from "./explore-data.ts";
+import { caveatOf, type ExploreWords } from "./explore-words.ts";
 import { VersionNote, WarningBand } from "./load.ts";
-import { choose, hrefOf, inYear, pin, withParameters } from "./location.ts";
+import { chosenAt, hrefOf, inYear, pinnedAt, useOrigin, withParameters } from "./location.ts";
 import { seeTitle } from "./nothing.ts";
 import { Chip } from "./picture.ts";
 import { curlOf } from "./programs.ts";
@@ -17,9 +17,7 @@ import { isSynthetic, placeTitle, type Word } from "./words.ts";
 
 export function Sentence({ words, view }: { words: ExploreWords; view: View }) {
   const { note } = words;
-  /** The caveat of the numbers shown or, without numbers, of the newest data. */
-  const caveat = knownOf(view)?.source.caveat ?? view.datasets[0]?.caveat;
-  const band = html`<${WarningBand} caveat=${caveat} />${!note?.isGone && html`<${VersionNote} note=${note} />`}`;
+  const band = html`<${WarningBand} caveat=${caveatOf(view)} />${!note?.isGone && html`<${VersionNote} note=${note} />`}`;
   return html`${note?.isGone && html`<${VersionNote} note=${note} />`}<${Prices} words=${words} code=${view.code} band=${band} />`;
 }
 
@@ -52,7 +50,7 @@ function Prices({ words: { found, nothing }, code, band }: PricesProps) {
 const shown = (word: Word) =>
   typeof word === "string" ? word : html`<span class=${word.kind}>${word.text}</span>`;
 
-/** Shows the place and the compared hospitals, with buttons to remove them. */
+/** Shows the place and the compared hospitals, with links to remove them. */
 export function Chips({ view: { choice, pinned, scope, unknown } }: { view: View }) {
   const place = unknown ? "" : placeTitle(choice);
   // Offers the next larger radius. If nothing is found, the text links to larger circles.
@@ -61,14 +59,15 @@ export function Chips({ view: { choice, pinned, scope, unknown } }: { view: View
       ? undefined
       : radiusesInMiles.find((miles) => miles > choice.within);
   return html`<p class="chips">
-    ${place !== "" && html`<${Chip} text=${choice.city === null ? place : `${place} (ZIP code ${choice.near})`} remove=${() => choose(nowhere)} next=".place input" />`}
+    ${place !== "" && html`<${Chip} text=${choice.city === null ? place : `${place} (ZIP code ${choice.near})`} href=${chosenAt(nowhere)} next=".place input" />`}
     ${wider && html`<a href=${withParameters({ within: String(wider) })}>within ${wider} miles</a>`}
-    ${pinned.map(({ letter, ccn, entry }) => html`<${Chip} text=${entry?.facility ?? ccn} remove=${() => pin(choice, ccn)} letter=${letter} next=".hospital input" />`)}
+    ${pinned.map(({ letter, ccn, entry }) => html`<${Chip} text=${entry?.facility ?? ccn} href=${pinnedAt(choice, ccn)} letter=${letter} next=".hospital input" />`)}
   </p>`;
 }
 
 export function Reading({ scope, view }: { scope: ProcedureAnswer; view: View }) {
   const { rows, source } = scope;
+  const origin = useOrigin();
   const all = rows.priced + rows.suppressed + rows.incomplete;
   const dataset = view.datasets.find(({ data_version }) => data_version === source.data_version);
   const rowsText =
@@ -93,6 +92,6 @@ export function Reading({ scope, view }: { scope: ProcedureAnswer; view: View })
       ${dataset ? `${dataset.title}${dataset.released ? `, released ${dataset.released}` : ""}, ${dataset.publisher}. ` : ""}Version for citing:
       ${" "}<a href=${inYear("/data")}>${source.data_version}</a>.
     </p>
-    <details><summary>API</summary><${Command} text=${curlOf(view.paths.list, location.origin)} /></details>
+    <details><summary>API</summary><${Command} text=${curlOf(view.paths.list, origin)} /></details>
   </section>`;
 }

@@ -26,6 +26,7 @@ import {
 } from "./card.ts";
 import { firstShown, isShort, shortText } from "./choice.ts";
 import { restMs } from "./chooser.ts";
+import { context } from "./context.ts";
 import { Field, More, sentenceOf } from "./form.ts";
 import {
   allowedColumn,
@@ -40,7 +41,7 @@ import {
   servicesColumn,
   TableDrawing,
 } from "./list.ts";
-import { inYear } from "./location.ts";
+import { addresses, inYear } from "./location.ts";
 import { doubtOf, nothingMatches } from "./nothing.ts";
 import { dollarScale } from "./picture.ts";
 import { stateName } from "./states.ts";
@@ -70,6 +71,8 @@ export function sortedBy(parameters: URLSearchParams): Sorted {
   return { sort, order: parameters.get("order") === "desc" ? "desc" : "asc" };
 }
 
+const filterName = "find";
+
 interface StandingsProps {
   answer: FacilityAnswer;
   datasets: readonly Dataset[];
@@ -83,7 +86,7 @@ interface StandingsProps {
 }
 
 export function Standings({ answer, datasets, sorted, chosen, shown, note }: StandingsProps) {
-  const [words, setWords] = useState("");
+  const [words, setWords] = useState(() => context.typedIn(filterName) ?? "");
   const { facility, data, source } = answer;
   const ascending = d3.sort(data, keys[sorted.sort]);
   const inOrder = sorted.order === "asc" ? ascending : ascending.reverse();
@@ -99,11 +102,12 @@ export function Standings({ answer, datasets, sorted, chosen, shown, note }: Sta
   const rows = found.slice(0, shown);
   const all = counted(found.length, "procedure", "procedures");
   const said = found.length === 0 ? searchedText(words.trim(), searched) : searched && doubtOf(searched);
-  const x = dollarScale(
-    data.flatMap((row) => [row.submitted_charge, row.medicare_allowed, row.national.median_charge]),
-    0,
-    100,
-  );
+  const scale = () =>
+    dollarScale(
+      data.flatMap((row) => [row.submitted_charge, row.medicare_allowed, row.national.median_charge]),
+      0,
+      100,
+    );
   const columns: ListColumn[] = [
     { title: "Procedure", kind: "name", sort: "name" },
     ...[paysColumn, allowedColumn, chargeColumn],
@@ -128,6 +132,7 @@ export function Standings({ answer, datasets, sorted, chosen, shown, note }: Sta
     const median = isFew(national) ? null : national.median_charge;
     return { name: titleOf(row), place: row.code, texts, amounts: { charged, allowed, median } };
   };
+  const pricesAt = addresses((code) => inYear("/", { procedure: code, with: facility.ccn }));
   const rowOf = (row: FacilityRow): Row => {
     const { code, national, within_state } = row;
     const { name, texts, amounts } = drawnOf(row);
@@ -136,7 +141,7 @@ export function Standings({ answer, datasets, sorted, chosen, shown, note }: Sta
       key: code,
       kind: code === chosen ? "pinned" : "",
       cells: [
-        html`<a href=${inYear("/", { procedure: code, with: facility.ccn })}>${name}</a><small class="quiet">${row.title === null ? code : `${code} ${row.name}`}</small>`,
+        html`<a href=${pricesAt(code)}>${name}</a><small class="quiet">${row.title === null ? code : `${code} ${row.name}`}</small>`,
         ...texts.slice(0, -3),
         html`<${Beside} text=${nation} standing=${national} where="the nation" />`,
         html`<${Beside} text=${state} standing=${within_state} where=${facility.state} />`,
@@ -151,17 +156,19 @@ export function Standings({ answer, datasets, sorted, chosen, shown, note }: Sta
     title=${all + (found.length > 1 ? orderText(sorted, found[0].code === chosen ? "chosen" : "") : "")}
     about=${html`<${DotsLegend} median="nation's median" />`}
     name=${`opps-${source.data_version}-hospital-${facility.ccn}`}
-    figures=${facilityFigures(found, answer)}
+    figures=${() => facilityFigures(found, answer)}
     isTable=${true}
-    subject=${`${facility.facility}, ${source.data_year}`}
-    part=${rows.length < found.length ? `The first ${rows.length} of ${all}.` : ""}
-    sentence=${`What it charges for each procedure, and what Medicare allows. ${line}`}
-    drawing=${() => html`<${TableDrawing} heads=${headsOf(columns.slice(1).map((one) => (one.sort === "state" ? { ...one, title: `vs. ${facility.state}` } : one)))} rows=${rows.map(drawnOf)} x=${x} />`}
-    source=${sourceOf([source.data_version], datasets)}
+    saved=${() => ({
+      subject: `${facility.facility}, ${source.data_year}`,
+      part: rows.length < found.length ? `The first ${rows.length} of ${all}.` : "",
+      sentence: `What it charges for each procedure, and what Medicare allows. ${line}`,
+    })}
+    drawing=${() => html`<${TableDrawing} heads=${headsOf(columns.slice(1).map((one) => (one.sort === "state" ? { ...one, title: `vs. ${facility.state}` } : one)))} rows=${rows.map(drawnOf)} x=${scale()} />`}
+    source=${() => sourceOf([source.data_version], datasets)}
   >
-    ${data.length > firstShown && html`<${Field} label="Find a procedure" value=${words} set=${setWords} type="search" />`}
+    ${data.length > firstShown && html`<${Field} label="Find a procedure" name=${filterName} value=${words} set=${setWords} type="search" />`}
     ${said && html`<p class="quiet" role="status">${said}</p>`}
-    <${List} label="Procedures" columns=${columns} rows=${rows.map(rowOf)} sorted=${sorted} x=${x} />
+    <${List} label="Procedures" columns=${columns} rows=${rows.map(rowOf)} sorted=${sorted} scale=${scale} />
     ${found.length > 0 && html`<${More} shown=${shown} listed=${rows.length} count=${found.length} />`}
     <p class="about narrow-only">${line} ${note}</p>
   <//>`;

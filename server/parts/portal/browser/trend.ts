@@ -31,9 +31,11 @@ interface TrendProps {
 }
 
 export function Trend({ years, pinned, year: chosen, isBeside = false }: TrendProps) {
-  const isOwn = isBeside && pinned.length === 1;
   const steps = useSteps();
   const { width, active, setActive } = steps;
+  const label = `The ${isBeside ? "nation's " : ""}median charge over ${years.length} years: ${years.map((year) => `${year.data_year} ${money(year.median_charge)}, Medicare allows ${money(year.median_allowed)}`).join("; ")}.`;
+  if (width === 0) return html`<${Steps} label=${label} height=${height} ...${steps} />`;
+  const isOwn = isBeside && pinned.length === 1;
   const [first, last] = [years[0], years[years.length - 1]];
   const described = years.find(({ data_year }) => data_year === chosen) ?? last;
   const lines = pinned.flatMap(({ letter, trend }) => {
@@ -95,7 +97,6 @@ export function Trend({ years, pinned, year: chosen, isBeside = false }: TrendPr
       ],
     };
   };
-  const label = `The ${isBeside ? "nation's " : ""}median charge over ${years.length} years: ${years.map((year) => `${year.data_year} ${money(year.median_charge)}, Medicare allows ${money(year.median_allowed)}`).join("; ")}.`;
   const endX = at(last) + (lines.length > 0 ? 22 : 12);
   const ends = spread([
     {
@@ -118,7 +119,7 @@ export function Trend({ years, pinned, year: chosen, isBeside = false }: TrendPr
   ]);
   return html`<${Steps}
       label=${label}
-      height=${`${height}px`}
+      height=${height}
       count=${years.length}
       ...${steps}
       noteOf=${noteOf}

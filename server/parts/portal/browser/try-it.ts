@@ -1,7 +1,8 @@
 import { useEffect, useState } from "preact/hooks";
 import { whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
-import { request, settings } from "./api.ts";
+import { request } from "./api.ts";
+import { context } from "./context.ts";
 import { Request } from "./curl.ts";
 import { Field, otherError, useAction } from "./form.ts";
 import { choicesOf, type Operation, type Parameter, requestPath } from "./openapi.ts";
@@ -79,7 +80,7 @@ function Shown({ answer }: { answer: Answer }) {
   const { path, status, statusText, ms, headers, text, cut } = answer;
   return html`<div class="shown">
     <p role="status"><b class=${status < 400 ? "good" : "bad"}>${status} ${statusText}</b> <span class="quiet">in ${whole(ms)} ms · <code>${path}</code></span>
-      ${status === 401 && html` ${settings.signup === "off" ? "You get a key from whoever runs this server:" : html`<a href="/signup">Get a key</a> or`} <a href="/account">paste yours</a>.`}
+      ${status === 401 && html` ${context.settings.signup === "off" ? "You get a key from whoever runs this server:" : html`<a href="/signup">Get a key</a> or`} <a href="/account">paste yours</a>.`}
     </p>
     <dl class="facts">${headers.map(([name, value]) => html`<dt class="quiet">${name}</dt><dd>${value}</dd>`)}</dl>
     <pre class="answer" tabindex="0" role="region" aria-label="The answer's body">${text}</pre>

@@ -28,11 +28,12 @@ export function Usage({ usage, burst, retry }: UsageProps) {
     </div>`;
   const { period, quota: month, days } = usage;
   const share = month.limit === 0 ? 1 : Math.min(1, month.used / month.limit);
-  const figures = figuresOf(
-    days,
-    ["date", "Day (UTC)", ({ date }) => date],
-    ["used", "Requests", ({ used }) => used, whole],
-  );
+  const figures = () =>
+    figuresOf(
+      days,
+      ["date", "Day (UTC)", ({ date }) => date],
+      ["used", "Requests", ({ used }) => used, whole],
+    );
   const level = share >= 1 ? "bad" : share >= 0.8 ? "warn" : "";
   return html`<${Card}
     title="What you have used"

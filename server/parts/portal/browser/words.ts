@@ -11,6 +11,9 @@ export const isFew = ({ facilities }: { facilities: number }) => facilities < le
 
 export const isSynthetic = (caveat: string): boolean => /synthetic/i.test(caveat);
 
+/** The caveat of a synthetic sample; empty for real data. */
+export const sampleCaveat = (caveat = ""): string => (isSynthetic(caveat) ? caveat : "");
+
 /** Shortens a synthetic sample's caveat, because the title says "sample". Writes "hospitals" for "facilities". */
 const sampleText = (caveat: string): string =>
   caveat
@@ -108,7 +111,11 @@ export const hospitals = (number: number) => counted(number, "hospital", "hospit
 export const pricesTitle = (procedure: Procedure, place: Place, year: string | number | undefined): string =>
   [titleOf(procedure), placeText(place)].filter(Boolean).join(" ") + (year ? `, ${year}` : "");
 
-export const tabTitle = (title: string | undefined) => `${title ? `${title} – ` : ""}What hospitals charge`;
+/** The heading of a page without numbers. */
+export const nothingTitle = "Nothing was found";
+
+/** A page's title in the browser's tab. @param title empty for the site's own name */
+export const tabTitle = (title = "") => `${title ? `${title} – ` : ""}What hospitals charge`;
 
 export function mainClause(place: Place, { summary, procedure, source, allowed: range }: Prices): Word[] {
   const { facilities, min_charge: min, max_charge: max, median_charge: median, median_allowed } = summary;

@@ -1,13 +1,14 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { html } from "../../../../shared/browser/html.ts";
 import { base, Failure, type UsageAnswer } from "../answers.ts";
-import { get, keepKey, post, settings } from "../api.ts";
+import { get, keepKey, post } from "../api.ts";
+import { context } from "../context.ts";
 import { Command } from "../curl.ts";
 import { errorOf, Field, type FieldProps, otherError, useAction } from "../form.ts";
 import { PasteKey, useOwnKey } from "../key.ts";
 import { type KeyRow, Keys } from "../keys.ts";
 import { ErrorBand, useLoaded } from "../load.ts";
-import { start } from "../main.ts";
+import { start } from "../start.ts";
 import { Usage } from "../usage.ts";
 
 /** Shows the account of the browser's key: its usage, its keys, and the destinations of its quota warnings. */
@@ -55,7 +56,7 @@ function SignIn({ message }: { message: string }) {
     ${message && html`<p class="band" role="status">${message}</p>`}
     <p class="lead">Sign in with your key. This browser keeps it.</p>
     <section class="card"><${PasteKey} /></section>
-    <p>No key yet? ${settings.signup === "off" ? "You get one from whoever runs this server." : html`<a href="/signup">Get one</a>`}</p>
+    <p>No key yet? ${context.settings.signup === "off" ? "You get one from whoever runs this server." : html`<a href="/signup">Get one</a>`}</p>
   </div>`;
 }
 
@@ -98,10 +99,10 @@ export function Warnings({ notices, changed }: { notices: Notices; changed: () =
   return html`<section class="card" aria-labelledby="warnings">
     <header>
       <h2 id="warnings">Warnings</h2>
-      <p class="about quiet">when 80, 90 and 100 % of the month's requests are used${settings.mail ? "; empty a field to turn it off" : ", posted to your webhook; this server sends no e-mail"}</p>
+      <p class="about quiet">when 80, 90 and 100 % of the month's requests are used${context.settings.mail ? "; empty a field to turn it off" : ", posted to your webhook; this server sends no e-mail"}</p>
     </header>
     <div class="warnings">
-      ${settings.mail && html`<${Email} email=${notices.email} changed=${changed} />`}
+      ${context.settings.mail && html`<${Email} email=${notices.email} changed=${changed} />`}
       <${Webhook} url=${notices.webhook} changed=${changed} />
     </div>
   </section>`;

@@ -9,8 +9,8 @@ import { Command } from "../curl.ts";
 import { otherError, useAction } from "../form.ts";
 import { ErrorBand, useLoaded, WarningBand } from "../load.ts";
 import { useScrollToHash } from "../location.ts";
-import { start } from "../main.ts";
 import { save } from "../save-picture.ts";
+import { start } from "../start.ts";
 import { statesText, whyMissing } from "../states.ts";
 
 /** Shows the data versions: their content, their gaps, their files, and code that loads them. */
@@ -55,7 +55,7 @@ function Versions({ versions, year }: { versions: Dataset[]; year: string | null
       title="Versions"
       about="rows: one hospital and procedure each; suppressed: CMS leaves amounts out where a hospital had 10 services or fewer"
       name="versions"
-      figures=${figures}
+      figures=${() => figures}
       isTable
     ><${FiguresTable} figures=${figures} caption="Figures of the versions" /><//>
     ${versions.map((version, i) => html`<${Version} key=${version.data_version} version=${version} isFirst=${i === Math.max(0, shown)} />`)}`;

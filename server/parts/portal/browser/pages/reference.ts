@@ -1,11 +1,11 @@
 import { useEffect, useState } from "preact/hooks";
 import { html } from "../../../../shared/browser/html.ts";
 import { base, type FacilitiesAnswer, type ProceduresAnswer, pathOf } from "../answers.ts";
-import { ask, get, ownKey, settings } from "../api.ts";
+import { ask, get, ownKey } from "../api.ts";
+import { context } from "../context.ts";
 import { Command } from "../curl.ts";
 import { ErrorBand, useLoaded } from "../load.ts";
 import { useScrollToHash } from "../location.ts";
-import { start } from "../main.ts";
 import {
   choicesOf,
   type OpenApi,
@@ -16,6 +16,7 @@ import {
   typeOf,
 } from "../openapi.ts";
 import { curlOf, loopOf } from "../programs.ts";
+import { start } from "../start.ts";
 import { TryIt, textOf } from "../try-it.ts";
 
 /**
@@ -107,7 +108,7 @@ function First({ of: { path, answer, isSample } }: { of: FirstRequest }) {
   const key =
     ownKey() !== null
       ? html`This browser has a key: see <a href="/account">your account</a>.`
-      : settings.signup === "off"
+      : context.settings.signup === "off"
         ? html`You get a key from whoever runs this server.`
         : html`<a href="/signup">Get a key</a>: it is free.`;
   return html`<section class="card first" id="first" aria-labelledby="first-title">

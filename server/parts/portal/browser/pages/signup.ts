@@ -7,10 +7,11 @@ import {
   isEmailAddress,
   maxPersonNameLength,
 } from "../../../../shared/form-rules.ts";
-import { post, settings } from "../api.ts";
+import { post } from "../api.ts";
+import { context } from "../context.ts";
 import { errorOf, Field, otherError, useAction } from "../form.ts";
 import { NewKey, PasteKey, useOwnKey } from "../key.ts";
-import { start } from "../main.ts";
+import { start } from "../start.ts";
 
 /** Lets visitors get a key: by a form, by the link in an e-mail, or from the operator. */
 
@@ -24,7 +25,7 @@ function Page({ url }: { url: URL }) {
   const [made, setMade] = useState<Made | null>(null);
   const token = url.searchParams.get("token");
   if (made) return html`<${Welcome} made=${made} />`;
-  if (settings.signup === "off") return html`<${Closed} />`;
+  if (context.settings.signup === "off") return html`<${Closed} />`;
   if (token !== null) return html`<${Confirmation} token=${token} done=${setMade} />`;
   return html`<${Form} done=${setMade} />`;
 }
@@ -54,7 +55,7 @@ function Form({ done }: { done: (made: Made) => void }) {
   const [sentTo, setSentTo] = useState<string | null>(null);
   const { failure, isBusy, run } = useAction();
   const own = useOwnKey();
-  const { burst, quota, linkHours } = settings.newcomers;
+  const { burst, quota, linkHours } = context.settings.newcomers;
   if (sentTo !== null)
     return html`<div class="column">
       <${Result}>Check your e-mail<//>
@@ -69,7 +70,7 @@ function Form({ done }: { done: (made: Made) => void }) {
       return event.currentTarget.querySelector<HTMLInputElement>(`[name=${wrong}]`)?.focus();
     run(async () => {
       // A person whose browser fills in the form is as fast as a bot.
-      const early = settings.minElapsedMs - (performance.now() - opened.current);
+      const early = context.settings.minElapsedMs - (performance.now() - opened.current);
       if (early > 0) await new Promise((resolve) => setTimeout(resolve, early + 1));
       const elapsedMs = Math.floor(performance.now() - opened.current);
       const answer = await post<Made | { sent: true }>("/portal/signup", { name, email, website, elapsedMs });
@@ -81,7 +82,7 @@ function Form({ done }: { done: (made: Made) => void }) {
   const faultOf = (value: string, fault: string) => (isChecked || value.trim() !== "" ? fault : "");
   return html`<div class="column">
     <h1>Get a key</h1>
-    <p class="lead">It is free: ${whole(burst)} requests a second, ${whole(quota)} a month.${settings.key !== null && " These pages need no key."}</p>
+    <p class="lead">It is free: ${whole(burst)} requests a second, ${whole(quota)} a month.${context.settings.key !== null && " These pages need no key."}</p>
     ${own !== null && html`<p class="band">This browser has a key already: <a href="/account">your account</a>.</p>`}
     <section class="card">
       <form class="fields" onSubmit=${submit} novalidate>
@@ -95,9 +96,9 @@ function Form({ done }: { done: (made: Made) => void }) {
           autocomplete="email"
           required
           hint=${
-            settings.signup === "email"
+            context.settings.signup === "email"
               ? "We send a link to it, later a warning when your requests run out, and nothing else."
-              : settings.mail
+              : context.settings.mail
                 ? "We send it a warning when your requests run out, and nothing else."
                 : "So that the operator can reach you. This server sends no mail."
           }
@@ -116,7 +117,7 @@ function Form({ done }: { done: (made: Made) => void }) {
           </label>
         </div>
         <p class="error" role="alert">${otherError(failure, "name", "email")}</p>
-        <button type="submit" class="primary" aria-disabled=${isBusy}>${settings.signup === "email" ? "Send me the link" : "Get a key"}</button>
+        <button type="submit" class="primary" aria-disabled=${isBusy}>${context.settings.signup === "email" ? "Send me the link" : "Get a key"}</button>
         <p class="quiet" role="status">${isBusy && "One moment…"}</p>
       </form>
     </section>
@@ -152,7 +153,7 @@ function Confirmation({ token, done }: { token: string; done: (made: Made) => vo
   if (failure?.param === "token")
     return html`<div class="column">
       <${Result}>This link isn't valid any more<//>
-      <p class="lead">It was used already, is older than ${settings.newcomers.linkHours} hours, or is incomplete. A link makes one key, and shows it only once.</p>
+      <p class="lead">It was used already, is older than ${context.settings.newcomers.linkHours} hours, or is incomplete. A link makes one key, and shows it only once.</p>
       <p>${own === null ? html`<a href="/account">I have the key that it made</a>` : html`This browser has a key: <a href="/account">your account</a>`} · <a href="/signup">Ask for another link</a></p>
     </div>`;
   return html`<div class="column">

@@ -1,0 +1,62 @@
+import type { Ask } from "./answers.ts";
+
+/** Where a page is drawn: in a browser, or on the server, which draws the same components as HTML. */
+
+/** Settings of the pages, which come with them. */
+export interface PageSettings {
+  /** The API key of the pages; null if the Explore page has to ask visitors for a key. */
+  key: string | null;
+  signup: "open" | "email" | "off";
+  /** What the form promises: the ceilings of a new account, and how long a mailed link works. */
+  newcomers: { burst: number; quota: number; linkHours: number };
+  /** Minimum milliseconds between opening and sending the form. */
+  minElapsedMs: number;
+  /** Whether the server can send e-mails. */
+  mail: boolean;
+  /** Whether pages of other sites may show a picture in a frame. */
+  embeds: boolean;
+  /** URL of the states' map. */
+  states: string;
+}
+
+/** What components may use while they are drawn, in place of the browser's window. */
+export interface PageContext {
+  settings: PageSettings;
+  /** The page's address, as a new object at each call. On the server it has no real host. */
+  url: () => URL;
+  /** The visitor's own key; null if there is none, and on the server. */
+  ownKey: () => string | null;
+  /** Returns answers that are here already, or throws. */
+  ask: Ask;
+  /** What was typed into a field before the script ran; null for nothing. */
+  typedIn: (field: string) => string | null;
+  /** Takes the page's title and its description for link previews. */
+  entitle: (title: string, description: string) => void;
+  /** Takes what the address's words mean, as changes of the address. On the server, links then begin from these. */
+  means: (changes: Record<string, string | null>) => void;
+  /** Takes that the page's hospital isn't in the data. */
+  misses: () => void;
+}
+
+/** A page is drawn at once, so the server's pages can't mix their contexts. */
+export let context: PageContext;
+
+export function drawIn(other: PageContext): void {
+  context = other;
+}
+
+/** The HTML of a page's body, and its title and description as plain text; empty if they don't depend on the address. */
+export interface DrawnPage {
+  body: string;
+  title: string;
+  description: string;
+  /** Whether the page's hospital isn't in the data. */
+  isMissing: boolean;
+}
+
+/**
+ * Draws a page as HTML.
+ * @param path the page's undecoded path, or a pattern of `pages.ts` @param query with `?`, or empty
+ * @param ask null to draw the page as it is before its numbers are there
+ */
+export type Draw = (path: string, query: string, settings: PageSettings, ask: Ask | null) => DrawnPage;

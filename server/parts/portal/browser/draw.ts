@@ -1,0 +1,58 @@
+import { h } from "preact";
+import { renderToString } from "preact-render-to-string";
+import { html, makeBy } from "../../../shared/browser/html.ts";
+import type { Ask } from "./answers.ts";
+import { Lacking } from "./api.ts";
+import { setParameters } from "./choice.ts";
+import { type Draw, drawIn } from "./context.ts";
+import { Explore } from "./explore.ts";
+import { Hospital } from "./facility.ts";
+import { Frame, type Page } from "./frame.ts";
+import { htmlText } from "./html-text.ts";
+import { NeedsScript } from "./without-script.ts";
+
+/** Draws pages as HTML, on the server, by the components that the browser draws them with. */
+
+makeBy(htmlText);
+
+/** Pages that need a script or a key for all that they show, with their titles. */
+const others: Readonly<Record<string, string>> = {
+  "/data": "The data",
+  "/reference": "The API",
+  "/signup": "Get a key",
+  "/account": "Your account",
+};
+
+const Missing: Page = () =>
+  html`<h1>There is no page here</h1><p><a href="/">Explore what hospitals charge</a></p>`;
+
+function pageAt(path: string, isSignup: boolean): Page {
+  if (path === "/" || path.startsWith("/embed")) return Explore;
+  if (path.startsWith("/facilities/")) return Hospital;
+  const title = path === "/signup" && !isSignup ? "Keys" : others[path];
+  return title === undefined ? Missing : () => html`<${NeedsScript} title=${title} />`;
+}
+
+/** The address's host is never shown: a page is the same at all addresses of the server. */
+const origin = "http://page.invalid";
+
+const lacking: Ask = (...paths) => {
+  throw new Lacking(paths);
+};
+
+export const draw: Draw = (path, query, settings, ask) => {
+  const address = new URL(`${origin}${path}${query}`);
+  const drawn = { title: "", description: "", isMissing: false };
+  drawIn({
+    settings,
+    url: () => new URL(address),
+    ownKey: () => null,
+    ask: ask ?? lacking,
+    typedIn: () => null,
+    entitle: (title, description) => Object.assign(drawn, { title, description }),
+    misses: () => Object.assign(drawn, { isMissing: true }),
+    means: (changes) => setParameters(address.searchParams, changes),
+  });
+  const page = pageAt(path, settings.signup !== "off");
+  return { body: renderToString(h(Frame, { page })), ...drawn };
+};

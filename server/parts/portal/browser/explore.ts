@@ -1,0 +1,114 @@
+import { useEffect } from "preact/hooks";
+import { html } from "../../../shared/browser/html.ts";
+import { type Ask, type Failure, unlessFailed } from "./answers.ts";
+import { viewNow, viewOnce } from "./api.ts";
+import { type Choice, choiceOf } from "./choice.ts";
+import { context } from "./context.ts";
+import { Controls } from "./controls.ts";
+import { addressOf, knownOf, type View, viewOf } from "./explore-data.ts";
+import { descriptionOf, wordsOf } from "./explore-words.ts";
+import { Facilities } from "./facilities.ts";
+import { ErrorBand, useLoaded, useTitle } from "./load.ts";
+import { settle, useDrawn, useScrollToHash } from "./location.ts";
+import { Charges, Compared, States, Years } from "./pictures.ts";
+import { Chips, Reading, Sentence } from "./sentence.ts";
+import { NeedsScript, PicturesNote } from "./without-script.ts";
+import { tabTitle } from "./words.ts";
+
+/**
+ * Shows a procedure's prices in a sentence, in pictures and as a list. A page below `/embed/` has the sentence and one
+ * picture, for frames on other sites. The URL holds every choice.
+ */
+
+const embedded: Readonly<Record<string, typeof Charges>> = {
+  ...{ charges: Charges, states: States, years: Years },
+  hospitals: Hospitals,
+};
+
+export function Explore({ url }: { url: URL }) {
+  const choice = choiceOf(url);
+  const make = (ask: Ask) => viewOf(choice, ask);
+  const loaded = useLoaded(
+    JSON.stringify(choice),
+    () => viewOnce(make),
+    () => viewNow(make),
+    (view) => JSON.stringify({ ...view.choice, ...addressOf(view) }),
+  );
+  const { view, failure, isLate, isOld, isShown } = loaded;
+  const words = view && wordsOf(view);
+  const title = words?.title || words?.nothing?.title;
+  useTitle(title, () => (view && words ? descriptionOf(view, words) : ""));
+  /** What words mean that surely mean one procedure. */
+  const meant = view && meantBy(choice, view);
+  if (meant) context.means(meant);
+  const [, isEmbedded, picture = "charges"] = /^\/(embed)(?:\/(\w+))?$/.exec(url.pathname) ?? [];
+  // The address names the data version, as a copied link does. Words that surely mean one procedure become it.
+  useEffect(() => {
+    if (isEmbedded || !isShown || view === null || knownOf(view) === null) return;
+    // The visitor may have chosen something else since the view was drawn.
+    if (location.search !== url.search) return;
+    settle({ ...meant, ...addressOf(view) });
+  }, [view, isShown]);
+  if (isEmbedded)
+    return html`<div class="embed">
+      ${view ? html`<${Alone} picture=${embedded[picture]} view=${view} search=${url.search} />` : html`<${Blank} failure=${failure} /><${ErrorBand} of=${loaded} />`}
+      <${PicturesNote} />
+    </div>`;
+  const shown = isOld ? title : undefined;
+  return html`<div class=${`explore ${isLate || isOld ? "late" : ""}`} aria-busy=${isLate}>
+    <${Controls} choice=${isShown && view ? view.choice : choice} view=${view} isBlank=${!view && !failure} />
+    <${ErrorBand} of=${loaded} shown=${shown} />
+    ${shown && !failure && html`<p class="still" role="status">Still showing ${shown}…</p>`}
+    ${view ? html`<${Shown} view=${view} />` : html`<${Blank} failure=${failure} />`}
+  </div>`;
+}
+
+/** Returns the changes of the address that name what its words surely mean; null if they don't, or there are none. */
+function meantBy({ words }: Choice, { choice: { state, near, city, words: unclear }, code }: View) {
+  return words === null || unclear !== null ? null : { q: null, procedure: code, city, state, near };
+}
+
+/** Reserves the page's layout if the server has written no numbers, so that nothing moves when they arrive. */
+function Blank({ failure }: { failure: Failure | null }) {
+  return html`<div class="sentence"><h1>What hospitals charge</h1><p class="under quiet">${failure ? "No numbers can be shown until this is solved." : "Loading the numbers…"}</p></div>
+    ${!failure && html`<div class="pictures" aria-hidden="true"><div class="card blank"></div></div>`}<${NeedsScript} />`;
+}
+
+function Shown({ view }: { view: View }) {
+  const scope = unlessFailed(view.scope);
+  useScrollToHash(scope !== null);
+  const isNear = view.choice.near !== null;
+  return html`<div class="sentence" aria-live="polite">
+      <${Sentence} words=${wordsOf(view)} view=${view} />
+      <${Chips} view=${view} />
+    </div>
+    <div class="pictures">
+      <${Compared} view=${view} />
+      <${Hospitals} view=${view} />
+      <${Charges} view=${view} />
+      ${!isNear && html`<${States} view=${view} />`}
+      <${Years} view=${view} />
+      ${scope && html`<${Reading} scope=${scope} view=${view} />`}
+    </div>
+    <${PicturesNote} />`;
+}
+
+function Hospitals({ view }: { view: View }) {
+  const scope = unlessFailed(view.scope);
+  return scope && html`<${Facilities} view=${view} scope=${scope} />`;
+}
+
+interface AloneProps {
+  picture: typeof Charges;
+  view: View;
+  search: string;
+}
+
+function Alone({ picture, view, search }: AloneProps) {
+  const words = wordsOf(view);
+  // The source above the link comes with the script.
+  const isDrawn = useDrawn();
+  return html`<div class="sentence"><${Sentence} words=${words} view=${view} /></div>
+    <${picture} view=${view} />
+    ${isDrawn && html`<p class="quiet small"><a href=${`/${search}`} target="_blank">${tabTitle(words.title)}</a></p>`}`;
+}

@@ -1,0 +1,26 @@
+import { html } from "../../../shared/browser/html.ts";
+import { base } from "./answers.ts";
+import { context } from "./context.ts";
+
+/** Shows what browsers without JavaScript get besides. */
+
+/** Searches by words, where the fields with suggestions don't work. */
+export const SearchForm = () =>
+  html`<noscript><form class="inline" action="/" role="search"><label>Procedure, and a place such as “in Austin, TX” <input name="q" maxlength="200" /></label> <button>Search</button></form></noscript>`;
+
+/** Says what of a page with numbers is missing. */
+export const PicturesNote = () =>
+  html`<noscript><p>Charts and menus need JavaScript. All the numbers are in the API at ${base}: <a href="/openapi.json">its description</a>.</p></noscript>`;
+
+/** Says that a page shows nothing, and where the numbers are. @param title the page's heading; empty if it has one already */
+export function NeedsScript({ title = "" }: { title?: string }) {
+  const endings = ["csv", "arrow", "parquet"];
+  const form = html`the form at <a href="/signup">Get a key</a>, which needs JavaScript, or from `;
+  return html`<noscript>${title && html`<h1>${title}</h1>`}<p>This page needs JavaScript. Without it, these have all the numbers:</p>
+    <ul>
+      <li><a href="/">Explore</a>: prices of a procedure, as a table</li>
+      <li>the API at ${base}, with a key; <a href="/openapi.json">its description</a> needs none</li>
+      <li>all rows, with a key: ${endings.map((ending, i) => html`${i > 0 && ", "}<code>${base}/export.${ending}</code>`)}</li>
+    </ul>
+    <p>A key comes from ${context.settings.signup !== "off" && form}whoever runs this server.</p></noscript>`;
+}
