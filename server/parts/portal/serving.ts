@@ -21,7 +21,7 @@ import { write } from "./written.ts";
 /** Answers requests for the portal's pages and assets, and passes its posts to the control thread. */
 
 /**
- * Milliseconds per second in which a thread may write numbers into pages. A page takes 1 to 5 ms. No key limits these
+ * Milliseconds per second in which a thread may write numbers into pages. A page takes 1 to 6 ms. No key limits these
  * requests, so others must hardly notice them.
  */
 export const writingMsPerSecond = 100;

@@ -6,7 +6,8 @@ const cents = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD
 export const money = (amount: number) =>
   amount > 0 && amount < 10 ? cents.format(amount) : `$${whole(Math.round(amount))}`;
 /** An integer of at least zero, with commas: 2,344. `Intl` would take ten times as long, and pages have a hundred of them. */
-export const whole = (number: number) => String(number).replace(/\B(?=(\d{3})+$)/g, ",");
+export const whole = (number: number) =>
+  number < 1000 ? String(number) : String(number).replace(/\B(?=(\d{3})+$)/g, ",");
 export const times = (ratio: number) => `${ratio.toFixed(1)}×`;
 /** A percentage from 0 to 100, with a decimal below 1 and above 99: 62%, 99.9%. */
 export const percent = (share: number) =>

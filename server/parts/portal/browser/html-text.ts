@@ -141,9 +141,10 @@ function componentStep(type: Field, attributes: Record<string, unknown>, childre
     return (values: Values): ComponentChild => fragmentOf(steps, values);
   });
   return (draft, values) => {
-    const props = {};
+    const props: Record<string, unknown> = {};
     for (const [name, read] of readers)
-      Object.assign(props, name.startsWith(mark) ? read(values) : { [name]: read(values) });
+      if (name.startsWith(mark)) Object.assign(props, read(values));
+      else props[name] = read(values);
     const component = values[type.index] as ComponentType;
     addComponent(draft, h(component, props, ...inside.map((child) => child(values))));
   };
