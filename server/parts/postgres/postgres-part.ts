@@ -30,7 +30,8 @@ export function databaseUrls(text: string): string[] {
   if (urls.some((url) => !URL.parse(url)?.hostname))
     throw new DataError("DATABASE_URL", "another form", form);
   const { searchParams } = new URL(urls[0]);
-  if (hidden.some((name) => searchParams.has(name))) throw new DataError("DATABASE_URL", "another form", form);
+  if (hidden.some((name) => searchParams.has(name)))
+    throw new DataError("DATABASE_URL", "another form", form);
   const mode = searchParams.get("sslmode");
   if (mode !== null && !sslModes.includes(mode))
     throw new DataError("DATABASE_URL", "another sslmode", sslModes.join(", "));
