@@ -14,8 +14,8 @@ export interface ColumnChunk {
   path: string[];
   /** Bytes after decompression. */
   bytes: number;
-  /** What keeps the library from reading the column; undefined if nothing is known to. */
-  obstacle: "compression by LZO" | "encryption" | undefined;
+  /** Whether it is compressed by LZO, which the library knows but can't read. */
+  isLzo: boolean;
 }
 
 export interface OpenParquet {
@@ -40,26 +40,28 @@ const footerCause =
 const rowsCause = "damage or encryption";
 const codecsExpected =
   "no compression, or snappy, gzip, brotli, lz4 or zstd: write the file again with one of them";
-const expectedWithout = {
-  "compression by LZO": codecsExpected,
-  encryption: "a column that isn't encrypted: write the file again without encryption",
-};
 
 /** Opens a file and reads its footer. @throws DataError when the footer can't be decoded */
 export async function openParquet(bytes: Uint8Array, subject: string): Promise<OpenParquet> {
   const open = async () => {
     const file = await parquetLibrary().ParquetFile.fromFile(new BytesBlob(bytes));
-    const groups = groupsOf(file, encryptedColumns(bytes.subarray(footerStart(bytes))));
-    return { file, metadata: new Map(file.schema().metadata()), groups };
+    return { file, metadata: new Map(file.schema().metadata()), groups: groupsOf(file) };
   };
   const { file, ...footer } = await orTrap(open).catch((error: unknown) => {
     throw unknownCodec(error, subject) ?? refusalOf(error, `${subject}: footer`, footerCause);
   });
+  const isEncrypted = encryption(bytes.subarray(footerStart(bytes)));
   const read: OpenParquet["read"] = async (columns, rowGroups, rows, part) => {
-    for (const i of rowGroups)
-      for (const { path, obstacle } of footer.groups[i].columns)
-        if (obstacle !== undefined && columns.includes(path[0]))
-          throw new DataError(`${subject}: column ${path[0]}`, obstacle, expectedWithout[obstacle]);
+    for (const name of columns) {
+      const refuse = (found: string, expected: string) =>
+        new DataError(`${subject}: column ${name}`, found, expected);
+      if (isEncrypted(name))
+        throw refuse("encryption", "a column that isn't encrypted: write the file again without encryption");
+      if (
+        rowGroups.some((i) => footer.groups[i].columns.some(({ path, isLzo }) => isLzo && path[0] === name))
+      )
+        throw refuse("compression by LZO", codecsExpected);
+    }
     const decode = async () => {
       const table = await file.read({ columns, rowGroups, limit: rows, batchSize: Math.max(1, rows) });
       return arrow.tableFromIPC(table.intoIPCStream());
@@ -71,23 +73,18 @@ export async function openParquet(bytes: Uint8Array, subject: string): Promise<O
   return { ...footer, read };
 }
 
-function groupsOf(file: ParquetFile, encrypted: ReadonlySet<string>): OpenParquet["groups"] {
+function groupsOf(file: ParquetFile): OpenParquet["groups"] {
   const { LZO } = parquetLibrary().Compression;
   return file
     .metadata()
     .rowGroups()
     .map((group) => ({
       rows: group.numRows(),
-      columns: group.columns().map((column): ColumnChunk => {
-        const path = column.columnPath();
-        const isCompressed = column.compression() === LZO;
-        const obstacle = encrypted.has(path[0])
-          ? "encryption"
-          : isCompressed
-            ? "compression by LZO"
-            : undefined;
-        return { path, bytes: column.uncompressedSize(), obstacle };
-      }),
+      columns: group.columns().map((column) => ({
+        path: column.columnPath(),
+        bytes: column.uncompressedSize(),
+        isLzo: column.compression() === LZO,
+      })),
     }));
 }
 
@@ -107,17 +104,21 @@ export function footerStart(file: Uint8Array): number {
 const columnKey = Buffer.of(0x2c, 0x19, 0x18);
 
 /**
- * Names the columns that are encrypted with keys of their own, which leaves the footer readable. The library doesn't know
- * encryption, so its marks are found by their bytes.
+ * Returns a function that tells whether a column is encrypted with a key of its own, which leaves the footer readable. The
+ * library doesn't know encryption, so its marks are found by their bytes.
  */
-function encryptedColumns(footer: Uint8Array): Set<string> {
-  const bytes = Buffer.from(footer.buffer, footer.byteOffset, footer.length);
-  const names = new Set<string>();
-  for (let at = bytes.indexOf(columnKey); at >= 0; at = bytes.indexOf(columnKey, at + 1)) {
-    const start = at + columnKey.length + 1;
-    names.add(bytes.toString("utf8", start, start + bytes[start - 1]));
-  }
-  return names;
+function encryption(footer: Uint8Array): (column: string) => boolean {
+  const known = new Map<string, boolean>();
+  return (column) => {
+    const name = Buffer.from(column);
+    const isMarked =
+      known.get(column) ??
+      Buffer.from(footer.buffer, footer.byteOffset, footer.length).includes(
+        Buffer.concat([columnKey, Buffer.of(name.length), name]),
+      );
+    known.set(column, isMarked);
+    return isMarked;
+  };
 }
 
 /** Makes a refusal of the library's error about a codec that it doesn't know, in whatever column. */

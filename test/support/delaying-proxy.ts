@@ -1,8 +1,11 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** Passes connections on, and everything comes late. @param ms delay of each byte, each way */
-export async function delaying(to: number, ms: number): Promise<{ port: number; close(): void }> {
+/**
+ * Passes connections on, and everything comes late.
+ * @param ms delay of each byte, each way @param port where it listens; 0 for any
+ */
+export async function delaying(to: number, ms: number, port = 0): Promise<{ port: number; close(): void }> {
   const sockets = new Set<Socket>();
   const pass = (from: Socket, other: Socket) => {
     sockets.add(from);
@@ -17,7 +20,7 @@ export async function delaying(to: number, ms: number): Promise<{ port: number; 
     pass(client, database);
     pass(database, client);
   });
-  server.listen(0, "127.0.0.1");
+  server.listen(port, "127.0.0.1");
   await once(server, "listening");
   return {
     port: (server.address() as AddressInfo).port,

@@ -3,6 +3,7 @@ import { rmSync } from "node:fs";
 import { type TestContext, test } from "node:test";
 import { awayMs } from "../../server/parts/postgres/contact.ts";
 import { reserveFile } from "../../server/store/room.ts";
+import { delaying } from "../support/delaying-proxy.ts";
 import { fillableDisk } from "../support/full-disk.ts";
 import { PostgresServer } from "../support/postgres-server.ts";
 import { call, pricesPath, until } from "../support/server.ts";
@@ -16,18 +17,31 @@ const revoked = ["a", "b", "c", "d"];
 async function served(t: TestContext) {
   const database = await PostgresServer.start();
   const { url } = database;
+  let proxy = await delaying(database.port, 0);
+  const { port } = proxy;
+  t.after(() => proxy.close());
+  /** Ends the server's connections to the database, until `reconnect`. Commands still have theirs. */
+  const disconnect = () => proxy.close();
+  const reconnect = async () => {
+    proxy = await delaying(database.port, 0, port);
+  };
   const { stateDir, fill, empty } = fillableDisk(t);
   const keys = new Map<string, string>();
   for (const name of [...revoked, "suspended", "kept"])
     keys.set(name, await makeKey(url, name, 1000, 1_000_000));
-  const server = await SharedServer.start(url, {}, stateDir);
+  const server = await SharedServer.start(url.replace(/:\d+\//, `:${port}/`), {}, stateDir);
   t.after(() => server.kill());
   const keyOf = (name: string) => keys.get(name) ?? assert.fail(name);
   const statusOf = async (name: string) =>
     (await call({ api: server.api, key: keyOf(name) }, `GET ${pricesPath}?procedure=5072`)).status;
   const isServed = (name: string) => until("an answer", async () => (await statusOf(name)) === 200);
   for (const name of keys.keys()) await isServed(name);
-  return { database, url, server, stateDir, fill, empty, keyOf, statusOf, isServed };
+  const isAlone = () =>
+    until("the server to go on alone", async () => (await server.metric("hcqs_database_away_seconds")) > 0);
+  return {
+    ...{ database, disconnect, reconnect, url, server, stateDir, fill, empty },
+    ...{ keyOf, statusOf, isServed, isAlone },
+  };
 }
 
 async function endAccess(url: string): Promise<void> {
@@ -41,7 +55,7 @@ async function endAccess(url: string): Promise<void> {
 
 for (const end of ["SIGTERM", "SIGKILL"] as const)
   test(`access that ends while the disk is full doesn't come back, not after ${end} without the database either`, async (t) => {
-    const { database, url, server, fill, statusOf, isServed } = await served(t);
+    const { database, url, server, fill, statusOf, isServed, isAlone } = await served(t);
     fill();
     await endAccess(url);
     const isEnded = async () => {
@@ -50,10 +64,7 @@ for (const end of ["SIGTERM", "SIGKILL"] as const)
     };
     await isEnded();
     await database.stop();
-    await until(
-      "the server to go on alone",
-      async () => (await server.metric("hcqs_database_away_seconds")) > 0,
-    );
+    await isAlone();
     await isEnded();
     await (end === "SIGTERM" ? server.stop() : server.kill());
     await server.begin();
@@ -75,4 +86,25 @@ test("a server that has no room for what it reads from the database admits nothi
   empty();
   await isServed("kept");
   for (const name of [...revoked, "suspended"]) assert.equal(await statusOf(name), 401, name);
+});
+
+test("a server that was alone admits nothing once it knows of changes for which it has no room", async (t) => {
+  const { disconnect, reconnect, url, server, stateDir, fill, empty, ...asked } = await served(t);
+  const { statusOf, isServed, isAlone } = asked;
+  disconnect();
+  await isAlone();
+  await isServed("a");
+  fill();
+  rmSync(reserveFile(stateDir));
+  fill();
+  await endAccess(url);
+  await reconnect();
+  await until(
+    "no more answers",
+    async () => (await statusOf("a")) === 503 && (await statusOf("kept")) === 503,
+  );
+  assert.equal(await server.readiness(), 503);
+  empty();
+  await isServed("kept");
+  assert.equal(await statusOf("a"), 401);
 });

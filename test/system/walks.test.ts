@@ -1185,12 +1185,13 @@ testOfClicks(
           page.locator("section", { has: page.getByRole("heading", { name: title }) });
         await act(page.getByRole("button", { name: "an hour" }).click());
         await said(
-          /requests in the last hour are refused, .*\(429\): most of (newsroom, clinic|clinic, newsroom)\./,
+          /requests in the last hour are refused, being over a rate \(429\): most of newsroom\. To raise a rate: /,
         );
+        await said(/requests in the last hour are refused, being over a month's quota \(429\)\.$/);
         await said(/requests in the last hour have no key that works \(401\)\./);
         await said(/1 account has used up the month's quota: clinic\./);
         await said(/1 delivery is being retried\./);
-        await said(/1 file is refused; the previous data is still served\./);
+        await said(/1 file is refused\. What to do stands below\./);
         for (const account of ["newsroom", "clinic"]) {
           const row = section("Accounts").getByRole("row", { name: account });
           const refused = await row.locator('[data-name="Refused in an hour"]').innerText();

@@ -30,14 +30,12 @@ export async function startConsole(core: Core): Promise<RunningPart> {
   return {
     opsPages: shown,
     begin() {
-      // The files are read just after the ready line. Earlier would delay the line, and later the files may have
-      // changed.
-      setImmediate(
-        safely(
-          () => shown.loadFiles(),
-          (error) => log.error({ reason: reasonOf(error) }, "the console's files can't be read"),
-        ),
-      );
+      // The files are read before the ready line. Later they may have changed, and to make them may block this thread
+      // for so long that the first requests get no permits in time.
+      safely(
+        () => shown.loadFiles(),
+        (error) => log.error({ reason: reasonOf(error) }, "the console's files can't be read"),
+      )();
       core.repeat("sampling what is served", sampleMs, () => shown.tick(performance.now(), Date.now()));
     },
   };

@@ -131,6 +131,8 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
   }
 
   const isGraceOver = () => alone !== undefined && alone.awayMs(performance.now()) >= graceMs;
+  /** A copy that is known to lack changes may have keys that were revoked, so it admits nothing. */
+  const mayAdmit = () => !directory.isBehind && !isGraceOver();
   const save = () => alone?.save(Date.now(), performance.now());
 
   return {
@@ -146,7 +148,7 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
 
       const take = async (asked: readonly Asked[]): Promise<Taken> => {
         const nowMs = performance.now();
-        if (isGraceOver()) return { month: table.month, grants: [] };
+        if (!mayAdmit()) return { month: table.month, grants: [] };
         if (alone !== undefined) return alone.take(asked, table.month, nowMs);
         contact.calling(nowMs);
         const sentVersion = directory.version;
@@ -262,15 +264,12 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
       context.repeat("getting permits", tickMs, () => sharing.tick());
       repeat("looking for the database", lookMs, async () => {
         const nowMs = performance.now();
-        // A copy that is known to lack changes may have keys that were revoked. So it admits nothing.
         if (alone === undefined && contact.isLost(nowMs) && !directory.isBehind) goAlone();
+        table.isClosed = !mayAdmit();
+        if (!mayAdmit()) sharing.refuseAll();
         if (alone === undefined) return;
         // While the database is away, this server's clock has the month. A month of another clock isn't kept.
         table.month = monthOf(Date.now());
-        if (isGraceOver()) {
-          table.isClosed = true;
-          sharing.refuseAll();
-        }
         await unlessAway(comeBack);
       });
       repeat("saving what is admitted alone, and reporting it", saveMs, async () => {
