@@ -705,7 +705,11 @@ test("a page of an older data version links to the newest; a version that is gon
   for (const year of ["2019.1", "2023.999", "1999"]) {
     const { sentence, head } = writtenAt(`${place}&year=${year}&versions=2019.1,2024.1`, versions);
     assert.match(textIn(sentence, "h1"), /^In Texas, .* for cataract surgery/);
-    assert.match(sentence, /<div class="sentence"[^>]*><p class="band wrong">/, "that it is gone is said first");
+    assert.match(
+      sentence,
+      /<div class="sentence"[^>]*><p class="band wrong">/,
+      "that it is gone is said first",
+    );
     for (const html of [sentence, head])
       assert.match(
         html,
