@@ -241,9 +241,12 @@ const drawnTree = (page: Page) =>
     walk(app, 0);
     return lines.join("\\n");
   })()`);
+/** Waits until a page has its numbers, and its drawings and buttons, which come with the script. */
 const isDrawn = (page: Page) =>
-  page.waitForFunction(`document.querySelector(":is(.explore[aria-busy=false], .embed)") !== null
-    && document.querySelectorAll(".card > .actions:empty, .picture:not(:has(path, circle, rect))").length === 0`);
+  until("a drawn page", () =>
+    page.evaluate<boolean>(`document.querySelector(":is(.explore[aria-busy=false], .embed)") !== null
+      && document.querySelectorAll(".card > .actions:empty, .picture:not(:has(path, circle, rect))").length === 0`),
+  );
 
 for (const viewport of [
   { width: 390, height: 844 },
