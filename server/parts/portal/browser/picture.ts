@@ -149,7 +149,7 @@ export function Key({ kind }: { kind: Kind }) {
 }
 
 export function Letter({ letter }: { letter: string }) {
-  return html`<b class="letter"><svg class="key" width="13" height="13" aria-hidden="true"><${PinShape} letter=${letter} x=${6.5} y=${7} /></svg>${letter}</b>`;
+  return html`<b class="letter"><svg class="key" width="16" height="15" aria-hidden="true"><${PinShape} letter=${letter} x=${8} y=${8} /></svg>${letter}</b>`;
 }
 
 interface ChipProps {
