@@ -128,11 +128,6 @@ export interface PageOptions {
   head: string;
   /** The pieces of the HTML of the element `body`. */
   body: readonly string[];
-  /**
-   * The id of the element that is painted as a whole: painted in parts, elements would move when others arrive. Browsers
-   * that don't know this paint parts.
-   */
-  whole?: string;
   /** The entry with the page's style sheet. */
   style: string;
   /** The entry with the page's script; undefined for a page without a script. */
@@ -163,7 +158,7 @@ export const jsonElement = (id: string, value: object) =>
 
 /** @returns the page, and the parts of its HTML before the head's texts, between these and the body, and after the body */
 export function pageOf(assets: Assets, path: string, options: PageOptions) {
-  const { head, body, whole, style, script, framedBy = [], settings = {} } = options;
+  const { head, body, style, script, framedBy = [], settings = {} } = options;
   const policy = [
     "default-src 'none'",
     "script-src 'self'",
@@ -186,7 +181,6 @@ export function pageOf(assets: Assets, path: string, options: PageOptions) {
     "",
     '<meta name="color-scheme" content="light dark">',
     '<link rel="icon" href="data:,">',
-    ...(whole === undefined ? [] : [`<link rel="expect" href="#${whole}" blocking="render">`]),
     `<link rel="stylesheet" href="${assets.url(style)}">`,
     ...(script === undefined ? [] : [`<script type="module" src="${assets.url(script)}"></script>`]),
     jsonElement("settings", settings),

@@ -266,10 +266,7 @@ for (const viewport of [
           if (isEmptied)
             await page.route(`**${path}`, async (route) => {
               const response = await route.fetch();
-              const body = (await response.text())
-                .replace(/(<div id="app">).*(<\/div><script)/s, "$1$2")
-                // The browser would wait for an element that isn't there.
-                .replace(/<link rel="expect"[^>]*>/, "");
+              const body = (await response.text()).replace(/(<div id="app">).*(<\/div><script)/s, "$1$2");
               await route.fulfill({ response, body });
             });
           await page.addInitScript(watchShifts);

@@ -44,7 +44,6 @@ export class Pages {
       const written = writeBlank(path === embedPage ? "/embed" : path, title, description, shown);
       const { file, parts } = pageOf(assets, path, {
         style,
-        whole: "main",
         ...written,
         settings: shown,
         ...options,
