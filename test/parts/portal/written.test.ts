@@ -1127,6 +1127,7 @@ for (const costMs of [0.5, 2, 7])
     const request = { getHeader: () => "", getQuery: () => "", forEach: () => {} };
     const isWritten = () => {
       reads = 0;
+      portal.forget();
       return String(portal.reply(request, "/", "GET", false).body) !== String(identity);
     };
     // After a rest, a burst delays other answers by little more than what may be saved up.
