@@ -7,6 +7,7 @@ import {
   releasedPattern,
 } from "../../engine/index.ts";
 import { openAddress, ProxyRefusal, readText, retried } from "../http.ts";
+import { plain } from "./columns.ts";
 import { type Caller, cmsPatience } from "./release-download.ts";
 
 export const catalogueUrl = "https://data.cms.gov/data.json";
@@ -72,7 +73,7 @@ export function offersIn(text: string, subject: string): Offer[] {
   const newest = new Map<number, { offer: Offer; modified: string }>();
   for (const { titles, fields } of filesIn(catalogue, [], 0)) {
     const url = addressOf(fields);
-    if (url === undefined || !titles.some((title) => lettersOf(title).includes(titleLetters))) continue;
+    if (url === undefined || !titles.some((title) => plain(title).includes(titleLetters))) continue;
     const year = dataYearOf([url, fields.get("temporal"), ...titles.toReversed()]);
     if (year === undefined) continue;
     const modified = textOf(fields.get("modified")) ?? textOf(fields.get("issued")) ?? "";
@@ -104,7 +105,7 @@ function* filesIn(node: unknown, above: string[], depth: number): Generator<Cata
     return;
   }
   const fields = new Map(
-    Object.entries(node).map(([name, value]) => [lettersOf(name.replace(/^.*:/, "")), value]),
+    Object.entries(node).map(([name, value]) => [plain(name.replace(/^.*:/, "")), value]),
   );
   const title = textOf(fields.get("title")) ?? textOf(fields.get("name"));
   const titles = title === undefined ? above : [...above, title];
@@ -134,10 +135,6 @@ function dataYearOf(texts: unknown[]): number | undefined {
     if (!Number.isNaN(year)) return undefined;
   }
   return undefined;
-}
-
-function lettersOf(text: string): string {
-  return text.toLowerCase().replace(/[^a-z0-9]/g, "");
 }
 
 /** A text may be wrapped in an object such as {"@id": …} or {"@value": …}. */

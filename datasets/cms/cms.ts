@@ -17,7 +17,7 @@ import {
   type TableParts,
   zipPattern,
 } from "../../engine/index.ts";
-import { columnNames, requiredNames } from "./columns.ts";
+import { columnNames, plain, requiredNames } from "./columns.ts";
 import { isRounded, isTotal, orCode, orCount, orPlainNumber, orState } from "./hints.ts";
 import { cleanName, Spellings } from "./names.ts";
 import { suspicionsAbout } from "./plausibility.ts";
@@ -369,7 +369,6 @@ export class CmsTable {
 
 /** Maximum number of unknown columns that an error names. */
 const maxNamed = 5;
-const plain = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, "");
 
 function adviceOnHeader(header: string[], missing: string[]): string {
   if (missing.length === Object.keys(requiredNames).length) return "; this line may not be the header";

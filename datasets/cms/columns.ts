@@ -24,3 +24,6 @@ export const columnNames = {
   outlierServices: "Outlier_Srvcs",
   outlierAmount: "Avg_Mdcr_Outlier_Amt",
 } as const;
+
+/** Returns a name's letters and digits, in small letters: how names of columns, states and files of CMS are compared. */
+export const plain = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, "");

@@ -10,7 +10,7 @@ import { foreignKind } from "./kind.ts";
 
 const maxBytes = 2 ** 25;
 
-export interface Line {
+interface Line {
   record: string[];
   /** The line on which the record ends. */
   line: number;

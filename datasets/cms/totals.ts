@@ -1,4 +1,5 @@
 import { blank, DataError, shown, stateNames, type TableParts, type Totals } from "../../engine/index.ts";
+import { plain } from "./columns.ts";
 import { maxSuppressedServices } from "./plausibility.ts";
 import { readRecords } from "./small-csv.ts";
 
@@ -35,10 +36,6 @@ interface Total {
 }
 
 const placeOf = new Map(Object.entries(stateNames).map(([code, name]) => [plain(name), code]));
-
-function plain(text: string): string {
-  return text.toLowerCase().replace(/[^a-z0-9]/g, "");
-}
 
 /** Reads CMS's totals from a CSV file, without those that have blank figures. @throws DataError */
 export async function readTotals(file: string): Promise<Total[]> {
