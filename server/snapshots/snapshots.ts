@@ -170,10 +170,8 @@ export class SnapshotFolder {
   }
 
   /** Names the data versions that were served before and can't be now, though their files are there. */
-  lost(): string[] {
-    return this.refused()
-      .filter(({ isLost }) => isLost)
-      .map(({ file }) => versionOf(file));
+  lost(faulty: readonly FaultyFile[] = this.refused()): string[] {
+    return faulty.filter(({ isLost }) => isLost).map(({ file }) => versionOf(file));
   }
 
   /** Compares a version with the previous revision, once for each pair. Null if the previous revision isn't served. */
@@ -502,8 +500,9 @@ export class SnapshotFolder {
 
   #tellFaults(): void {
     const { log, metrics } = this.#with;
-    metrics.snapshotsUnreadable.set(this.refused().filter(({ at }) => at === null).length);
-    const lost = this.lost();
+    const faulty = this.refused();
+    metrics.snapshotsUnreadable.set(faulty.filter(({ at }) => at === null).length);
+    const lost = this.lost(faulty);
     metrics.snapshotsLost.set(lost.length);
     const versions = lost.filter((version) => !this.#lost.includes(version));
     this.#lost = lost;
