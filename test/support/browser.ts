@@ -37,6 +37,14 @@ const openPages = new Set<Page>();
 
 type Run = (t: runner.TestContext) => Promise<void> | void;
 
+/** Closes the pages that a test has opened, and asserts that they were well-behaved. */
+export async function closePages(opened: GuardedPage[]): Promise<void> {
+  for (const guarded of opened.splice(0)) {
+    await guarded.close();
+    guarded.assertWellBehaved();
+  }
+}
+
 /** Declares a test that looks at pages. `npm run test:clicks` leaves it out. */
 export function test(name: string, run: Run): void {
   if (clickRounds === 0) declare(name, run);

@@ -5,6 +5,7 @@ import type { Browser, Page } from "playwright-core";
 import { plans } from "../../server/shared/plans.ts";
 import {
   accessibilityFaults,
+  closePages,
   type GuardedPage,
   launch,
   openPage,
@@ -71,12 +72,7 @@ async function open(path: string, options: Parameters<typeof openPage>[2] = {}, 
   return guarded.page;
 }
 
-afterEach(async () => {
-  for (const guarded of opened.splice(0)) {
-    await guarded.close();
-    guarded.assertWellBehaved();
-  }
-});
+afterEach(() => closePages(opened));
 
 const statusOf = async (key: string, path = `${pricesPath}?procedure=5072`, of = server) =>
   (await call(of, `GET ${path}`, { Authorization: `Bearer ${key}` })).status;

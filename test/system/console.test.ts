@@ -46,6 +46,12 @@ after(async () => {
   await server.stop();
 });
 
+/** The counts of a sample with refused requests, all over a rate. */
+const countsRefusing = (refused: number) => ({
+  ...{ refused, overRate: refused, overQuota: 0, refusedBy: {}, unauthorized: 0 },
+  ...{ bytes: 1, connections: 1, memory: 1e8 },
+});
+
 const section = (title: string) =>
   shown.page.locator("section", { has: shown.page.getByRole("heading", { name: title }) });
 
@@ -247,16 +253,7 @@ for (const viewport of [narrow, wide])
             p50: time,
             p90: time && time * 1.5,
             p99: time && time * 2 ** (i % 7),
-            ...{
-              refused: rate / 3,
-              overRate: rate / 3,
-              overQuota: 0,
-              refusedBy: {},
-              unauthorized: 0,
-              bytes: 1,
-              connections: 1,
-              memory: 1e8,
-            },
+            ...countsRefusing(rate / 3),
           });
           const history = {
             samples: Array.from({ length: seconds }, (_, i) => sampleOf(i, 1)),
@@ -301,16 +298,7 @@ test("many answers of one 4xx status are named with their route, few or those wi
   await page.waitForFunction("globalThis.isStreaming");
   const shownFor = async (requests: Sample["requests"]) => {
     const sample = { at: 1_790_000_000, seconds: 100, requests, times: [], p50: null, p90: null, p99: null };
-    const rest = {
-      refused: 0,
-      overRate: 0,
-      overQuota: 0,
-      refusedBy: {},
-      unauthorized: 0,
-      bytes: 1,
-      connections: 1,
-      memory: 1e8,
-    };
+    const rest = countsRefusing(0);
     const state = { server: {}, versions: [], refused: [], accounts: [], all_accounts: 0, events: [] };
     await page.evaluate(
       (detail) => dispatchEvent(new CustomEvent("history-of-test", { detail })),

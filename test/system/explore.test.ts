@@ -16,6 +16,7 @@ import { money } from "../../server/shared/browser/format.ts";
 import {
   accessibilityFaults,
   addressed,
+  closePages,
   type GuardedPage,
   launch,
   launchWith,
@@ -77,12 +78,7 @@ async function open(path: string, options: Parameters<typeof openPage>[2] = {}):
   return guarded;
 }
 
-afterEach(async () => {
-  for (const guarded of opened.splice(0)) {
-    await guarded.close();
-    guarded.assertWellBehaved();
-  }
-});
+afterEach(() => closePages(opened));
 
 /** Changes an answer that comes with the page of a path. */
 async function changeAnswer(page: Page, path: string, target: string, change: (answer: object) => object) {

@@ -8,7 +8,15 @@ import { publishSnapshot } from "../../datasets/revisions.ts";
 import { defaultSampleSeed, syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
 import { encodeSnapshot } from "../../engine/index.ts";
 import type { ProcedureAnswer } from "../../server/parts/portal/browser/answers.ts";
-import { addressed, type GuardedPage, launch, narrow, openPage, testOfClicks } from "../support/browser.ts";
+import {
+  addressed,
+  closePages,
+  type GuardedPage,
+  launch,
+  narrow,
+  openPage,
+  testOfClicks,
+} from "../support/browser.ts";
 import {
   ample,
   becomes,
@@ -54,12 +62,7 @@ async function open(path: string, options: Parameters<typeof openPage>[2] = {}):
   return guarded.page;
 }
 
-afterEach(async () => {
-  for (const guarded of opened.splice(0)) {
-    await guarded.close();
-    guarded.assertWellBehaved();
-  }
-});
+afterEach(() => closePages(opened));
 
 const placeField = "State, city or ZIP code";
 /** A place that isn't known is 400, and one without hospitals is 404. */
