@@ -27,11 +27,21 @@ export function databaseUrls(text: string): string[] {
   if (written === undefined || scheme === undefined || !/^\/[^/?]+(\?|$)/.test(written.rest))
     throw new DataError("DATABASE_URL", "another form", form);
   const urls = written.hosts.map((host) => `${scheme}${written.login}${host}${written.rest}`);
-  if (urls.some((url) => !URL.parse(url)?.hostname))
+  const parsed = urls.map((url) => URL.parse(url));
+  // A parser takes a name such as `..` away.
+  if (parsed.some((url) => !url?.hostname || url.pathname.length < 2))
     throw new DataError("DATABASE_URL", "another form", form);
   const { searchParams } = new URL(urls[0]);
   if (hidden.some((name) => searchParams.has(name)))
     throw new DataError("DATABASE_URL", "another form", form);
+  // The driver would ignore a parameter such as `sslMode`, and connect without TLS where the database has none.
+  const names = [...searchParams.keys()];
+  const misread = ["sslmode", ...files].find(
+    (known) =>
+      names.filter((name) => name.toLowerCase() === known).length > (searchParams.has(known) ? 1 : 0),
+  );
+  if (misread !== undefined)
+    throw new DataError("DATABASE_URL", `another spelling of ${misread}, or two of it`, `${misread} once`);
   const mode = searchParams.get("sslmode");
   if (mode !== null && !sslModes.includes(mode))
     throw new DataError("DATABASE_URL", "another sslmode", sslModes.join(", "));

@@ -55,6 +55,11 @@ for (const text of [
   "postgres://u:geheim%ff@a/d",
   "postgres://u:geheim@$HOST/d",
   '"postgres://u:geheim@a/d"',
+  "postgres://u:geheim@a/..",
+  "postgres://u:geheim@a/%2e?sslmode=require",
+  "postgres://u:geheim@a/d?sslMode=verify-full",
+  "postgres://u:geheim@a/d?sslmode=disable&sslmode=verify-full",
+  "postgres://u:geheim@a/d?sslmode=verify-full&sslRootCert=/geh.pem",
   "postgres://u:geheim@a/d?sslrootcert=~/geh.pem",
   "postgres://u:geheim@a/d?sslmode=verify-ca&sslrootcert='geh.pem'",
 ])
