@@ -98,7 +98,7 @@ export function findPlaces(
     states.size <= 1 &&
     !places.some(({ kind }) => kind === "region") &&
     !(isState(places[0]) && absentHospitals(image, span, state).length > 0) &&
-    !(isWhole ? isBegun(image, span, places[0]) : span.every(saysNothing) && !isState(places[0]));
+    !(isWhole && isBegun(image, span, places[0]));
 }
 
 /** Whether a nickname, or another name of a state, also begins words of hospitals elsewhere: `fla`, `atl`, `queens`. */

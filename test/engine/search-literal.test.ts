@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { search, stateNames } from "../../engine/index.ts";
+import { search, stateNames, textAt } from "../../engine/index.ts";
 import {
   checkAlternatives,
   checkCities,
@@ -34,6 +34,14 @@ test("so does a tenth of all beginnings and pairs of words, and a tenth of every
 test("a city's name with the word hospital finds its hospitals, and so do its state before it, and words for around", () => {
   const random = seededRandom(seed);
   checkCities(image, hospitals, () => random.int(10) === 0);
+});
+
+test("a city whose name is a word of most hospitals is surely meant where it is spelt so, with words for a hospital after it", () => {
+  for (const query of ["Centre hospital", "hospitals in Centre", "Centre AL hospital"]) {
+    const { documents, scores } = search(image, "facility", query, 0, 2);
+    assert.equal(textAt(image.city, documents[0]), "Centre", query);
+    assert.ok(scores[0] >= 0.5 && scores[1] < 0.5, `${query}: ${scores}`);
+  }
 });
 
 test("an everyday word beside a whole name, or a name and its place, is set aside", () => {
