@@ -300,3 +300,31 @@ testOfClicks(
     await page.getByText("Here is your key").waitFor();
   },
 );
+
+testOfClicks(
+  "a phone's home page begins with what the site is and two empty fields, and shows an example below",
+  async () => {
+    const page = await open("/", { viewport: narrow });
+    const fields = [".procedure input", ".place input"].map((field) => page.locator(field));
+    const tops = [];
+    for (const part of [page.locator(".intro"), ...fields, page.getByText("For example:")])
+      tops.push(((await part.boundingBox()) ?? assert.fail("it is shown")).y);
+    assert.deepEqual(
+      tops,
+      tops.toSorted((a, b) => a - b),
+    );
+    assert.ok(Math.max(...tops) < narrow.height, `on the first screen: ${tops}`);
+    for (const field of fields) {
+      assert.equal(await field.inputValue(), "");
+      assert.match((await field.getAttribute("placeholder")) ?? "", /^such as /);
+    }
+    await page.locator(".sentence h1", { hasText: " for skin growth removal or biopsy" }).waitFor();
+    await page.locator(".facilities tbody tr").first().waitFor();
+    assert.equal(new URL(page.url()).search, "", "nothing is chosen");
+    await fields[0].fill("knee replacement 27447");
+    await page.keyboard.press("Enter");
+    await addressed(page, /procedure=5115/);
+    await page.locator(".intro").waitFor({ state: "detached" });
+    assert.match(await fields[0].inputValue(), /^Knee/);
+  },
+);

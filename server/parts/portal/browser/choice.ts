@@ -84,6 +84,10 @@ export interface Choice {
   shown: number;
 }
 
+/** Whether nothing is chosen, as on a first visit. Then the fields are empty, and the page shows an example. */
+export const isHome = ({ procedure, words, state, near, year, versions, pinned }: Choice): boolean =>
+  [procedure, words, state, near, year, versions].every((one) => one === null) && pinned.length === 0;
+
 /** A procedure in words, or by a HCPCS code, in place of a procedure group's code. Then it is searched for. */
 const words = /^(?=.*\p{L}{2}|[0-9A-Z]\d{3}[0-9A-Z]$)[^\p{Cc}\ufffd]+$/iu;
 

@@ -17,6 +17,7 @@ import {
   comparedText,
   type Doubtful,
   defaultProcedure,
+  isHome,
   isShort,
   maxPinned,
   mostCompared,
@@ -33,7 +34,7 @@ import { choose, pin } from "./location.ts";
 import { detailOf, doubtOf, meaningText, nothingMatches, surelyMeant } from "./nothing.ts";
 import { stateOf } from "./states.ts";
 import { SearchForm } from "./without-script.ts";
-import { type Procedure, titleOf } from "./words.ts";
+import { fieldExamples, type Procedure, titleOf } from "./words.ts";
 
 /** The fields of the Explore page: procedure, place, hospitals to compare, year. */
 
@@ -64,13 +65,17 @@ export function Controls({ choice, view, isBlank }: ControlsProps) {
   const shownYear = chosenYear ?? String(known?.source.data_year ?? yearsOf(datasets)[0] ?? "");
   const priced = nation && new Set(nation.data.map((row) => row.state));
   const isFull = pinned.length === maxPinned;
+  const isEmpty = isBlank || isHome(choice);
+  const shown = words ?? (group ? titleOf(group) : code);
+  const detail = group ? `${code} · ${group.name}` : code;
   return html`<search class="controls">
     <${SearchForm} />
     <${Chooser}
       class="procedure"
       label="Procedure"
-      value=${isBlank ? "" : (words ?? (group ? titleOf(group) : code))}
-      detail=${isBlank ? "\u00a0" : words !== null ? undefined : group ? `${code} · ${group.name}` : code}
+      value=${isEmpty ? null : shown}
+      placeholder=${isHome(choice) ? fieldExamples.procedure : ""}
+      detail=${isHome(choice) ? undefined : isBlank ? "\u00a0" : words !== null ? undefined : detail}
       find=${(text: string) => findProcedure(listPath, year, text)}
       choose=${({ id, more }: Option) => choose({ ...procedureChanges(id), ...more })}
       search=${(q: string) => choose({ procedure: null, q })}
@@ -78,7 +83,8 @@ export function Controls({ choice, view, isBlank }: ControlsProps) {
     <${Chooser}
       class="place"
       label="State, city or ZIP code"
-      value=${isBlank ? "" : placeShown(choice, view?.unknown ?? null)}
+      value=${isEmpty ? null : placeShown(choice, view?.unknown ?? null)}
+      placeholder=${isHome(choice) ? fieldExamples.place : ""}
       find=${(text: string) => viewOnce((ask) => placesFor(text, year, priced, ask))}
       choose=${({ more }: Option) => choose({ ...nowhere, ...more })}
       search=${(near: string) => choose({ ...nowhere, near })}

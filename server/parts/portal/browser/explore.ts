@@ -2,7 +2,7 @@ import { useEffect } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
 import { type Ask, type Failure, unlessFailed } from "./answers.ts";
 import { viewNow, viewOnce } from "./api.ts";
-import { type Choice, choiceOf } from "./choice.ts";
+import { type Choice, choiceOf, isHome } from "./choice.ts";
 import { context } from "./context.ts";
 import { Controls } from "./controls.ts";
 import { addressOf, knownOf, type View, viewOf } from "./explore-data.ts";
@@ -13,7 +13,7 @@ import { settle, useDrawn, useScrollToHash } from "./location.ts";
 import { Charges, Compared, States, Years } from "./pictures.ts";
 import { Chips, Reading, Sentence } from "./sentence.ts";
 import { NeedsScript, PicturesNote } from "./without-script.ts";
-import { tabTitle } from "./words.ts";
+import { exampleText, introText, tabTitle } from "./words.ts";
 
 /**
  * Shows a procedure's prices in a sentence, in pictures and as a list. A page below `/embed/` has the sentence and one
@@ -44,7 +44,7 @@ export function Explore({ url }: { url: URL }) {
   const [, isEmbedded, picture = "charges"] = /^\/(embed)(?:\/(\w+))?$/.exec(url.pathname) ?? [];
   // The address names the data version, as a copied link does. Words that surely mean one procedure become it.
   useEffect(() => {
-    if (isEmbedded || !isShown || view === null || knownOf(view) === null) return;
+    if (isEmbedded || !isShown || view === null || knownOf(view) === null || isHome(choice)) return;
     // The visitor may have chosen something else since the view was drawn.
     if (location.search !== url.search) return;
     settle({ ...meant, ...addressOf(view) });
@@ -56,6 +56,7 @@ export function Explore({ url }: { url: URL }) {
     </div>`;
   const shown = isOld ? title : undefined;
   return html`<div class=${`explore ${isLate || isOld ? "late" : ""}`} aria-busy=${isLate}>
+    ${isHome(view?.choice ?? choice) && html`<p class="intro">${introText}</p>`}
     <${Controls} choice=${isShown && view ? view.choice : choice} view=${view} isBlank=${!view && !failure} />
     <${ErrorBand} of=${loaded} shown=${shown} />
     ${shown && !failure && html`<p class="still" role="status">Still showing ${shown}…</p>`}
@@ -79,6 +80,7 @@ function Shown({ view }: { view: View }) {
   useScrollToHash(scope !== null);
   const isNear = view.choice.near !== null;
   return html`<div class="sentence" aria-live="polite">
+      ${isHome(view.choice) && html`<p class="under quiet">${exampleText}</p>`}
       <${Sentence} words=${wordsOf(view)} view=${view} />
       <${Chips} view=${view} />
     </div>

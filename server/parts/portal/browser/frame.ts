@@ -14,12 +14,12 @@ export function Frame({ page }: { page: Page }) {
   const key = useOwnKey();
   const main = html`<main id="main" tabindex="-1"><${page} url=${url} /></main>`;
   if (/^\/embed(\/|$)/.test(url.pathname)) return main;
-  const link = (href: string, text: string, more?: string) =>
-    html`<a href=${inYear(href)} class=${more} aria-current=${url.pathname === href ? "page" : undefined}>${text}</a>`;
+  const link = (href: string, text: string) =>
+    html`<a href=${inYear(href)} aria-current=${url.pathname === href ? "page" : undefined}>${text}</a>`;
   const last =
     key === null && context.settings.signup !== "off"
-      ? link("/signup", "Get a key", "accent")
-      : link("/account", key === null ? "Use a key" : "Your account", "accent");
+      ? link("/signup", "Get a key")
+      : link("/account", key === null ? "Use a key" : "Your account");
   return html`<header class="top">
       <a class="skip" href="#main">Skip to the content</a>
       <a class="name" href=${inYear("/")}>${tabTitle()}</a>

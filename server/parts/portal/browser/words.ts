@@ -111,6 +111,14 @@ export const hospitals = (number: number) => counted(number, "hospital", "hospit
 export const pricesTitle = (procedure: Procedure, place: Place, year: string | number | undefined): string =>
   [titleOf(procedure), placeText(place)].filter(Boolean).join(" ") + (year ? `, ${year}` : "");
 
+/** What the site is, in one sentence. */
+export const introText =
+  "What each US hospital charges for an outpatient procedure, what Medicare allows, and what you pay with Medicare.";
+/** Stands above the numbers of a page on which nothing is chosen. */
+export const exampleText = "For example:";
+/** What fields may hold, while they are empty. */
+export const fieldExamples = { procedure: "such as knee replacement", place: "such as 60614 or Austin, TX" };
+
 /** The heading of a page without numbers. */
 export const nothingTitle = "Nothing was found";
 
