@@ -36,7 +36,7 @@ test("a city's name with the word hospital finds its hospitals, and so do its st
   checkCities(image, hospitals, () => random.int(10) === 0);
 });
 
-test("a city whose name is a word of most hospitals is surely meant where it is spelt so, with words for a hospital after it", () => {
+test("a city whose name is a word of most hospitals is surely meant where it is spelt so, with words for a hospital", () => {
   for (const query of ["Centre hospital", "hospitals in Centre", "Centre AL hospital"]) {
     const { documents, scores } = search(image, "facility", query, 0, 2);
     assert.equal(textAt(image.city, documents[0]), "Centre", query);

@@ -35,13 +35,11 @@ export function databaseUrls(text: string): string[] {
   if (hidden.some((name) => searchParams.has(name)))
     throw new DataError("DATABASE_URL", "another form", form);
   // The driver would ignore a parameter such as `sslMode`, and connect without TLS where the database has none.
-  const names = [...searchParams.keys()];
-  const misread = ["sslmode", ...files].find(
-    (known) =>
-      names.filter((name) => name.toLowerCase() === known).length > (searchParams.has(known) ? 1 : 0),
-  );
-  if (misread !== undefined)
-    throw new DataError("DATABASE_URL", `another spelling of ${misread}, or two of it`, `${misread} once`);
+  for (const name of ["sslmode", ...files]) {
+    const spelt = [...searchParams.keys()].filter((key) => key.toLowerCase() === name);
+    if (spelt.length > 1 || spelt.some((key) => key !== name))
+      throw new DataError("DATABASE_URL", `another spelling of ${name}, or two of it`, `${name} once`);
+  }
   const mode = searchParams.get("sslmode");
   if (mode !== null && !sslModes.includes(mode))
     throw new DataError("DATABASE_URL", "another sslmode", sslModes.join(", "));

@@ -65,7 +65,8 @@ export function Controls({ choice, view, isBlank }: ControlsProps) {
   const shownYear = chosenYear ?? String(known?.source.data_year ?? yearsOf(datasets)[0] ?? "");
   const priced = nation && new Set(nation.data.map((row) => row.state));
   const isFull = pinned.length === maxPinned;
-  const isEmpty = isBlank || isHome(choice);
+  const isFirst = isHome(choice);
+  const isEmpty = isBlank || isFirst;
   const shown = words ?? (group ? titleOf(group) : code);
   const detail = group ? `${code} · ${group.name}` : code;
   return html`<search class="controls">
@@ -74,8 +75,8 @@ export function Controls({ choice, view, isBlank }: ControlsProps) {
       class="procedure"
       label="Procedure"
       value=${isEmpty ? null : shown}
-      placeholder=${isHome(choice) ? fieldExamples.procedure : ""}
-      detail=${isHome(choice) ? undefined : isBlank ? "\u00a0" : words !== null ? undefined : detail}
+      placeholder=${isFirst ? fieldExamples.procedure : ""}
+      detail=${isFirst ? undefined : isBlank ? "\u00a0" : words !== null ? undefined : detail}
       find=${(text: string) => findProcedure(listPath, year, text)}
       choose=${({ id, more }: Option) => choose({ ...procedureChanges(id), ...more })}
       search=${(q: string) => choose({ procedure: null, q })}
@@ -84,7 +85,7 @@ export function Controls({ choice, view, isBlank }: ControlsProps) {
       class="place"
       label="State, city or ZIP code"
       value=${isEmpty ? null : placeShown(choice, view?.unknown ?? null)}
-      placeholder=${isHome(choice) ? fieldExamples.place : ""}
+      placeholder=${isFirst ? fieldExamples.place : ""}
       find=${(text: string) => viewOnce((ask) => placesFor(text, year, priced, ask))}
       choose=${({ more }: Option) => choose({ ...nowhere, ...more })}
       search=${(near: string) => choose({ ...nowhere, near })}
