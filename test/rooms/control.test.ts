@@ -1,15 +1,10 @@
 // Runs these test files in one process, because loading the modules takes as long as the tests of one file.
-import "../control/descriptors.test.ts";
 import "../control/heap.test.ts";
-import "../control/log.test.ts";
-import "../control/log-lines.test.ts";
-import "../control/npm.test.ts";
 import "../control/ops.test.ts";
 import "../control/running.test.ts";
 import "../control/safely.test.ts";
 import "../control/settings.test.ts";
 import "../control/signals.test.ts";
-import "../control/start.test.ts";
 import "../control/state.test.ts";
 import "../control/strip-cache.test.ts";
 import "../control/traffic.test.ts";

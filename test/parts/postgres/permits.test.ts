@@ -14,31 +14,9 @@ const open = (ceilings: Ceilings, options: Partial<WorldOptions> = {}) =>
 
 const endless = 1_000_000_000;
 
-for (let first = 1; first <= 30; first += 10)
-  test(`quota, rate and waits hold through drawn faults (seeds from ${first})`, async () => {
-    for (let seed = first; seed < first + 10; seed++)
-      assert.deepEqual(await randomTrial(seed), [], `seed ${seed}`);
-  });
-
-for (const [delayMs, servers, least] of [
-  [0.3, 1, 0.97],
-  [0.3, 3, 0.97],
-  [20, 3, 0.97],
-  [100, 3, 0.95],
-])
-  test(`a steady load of 2 R gets R, from ${servers} servers that are ${delayMs} ms away`, async () => {
-    for (const rate of [8, 50, 500]) {
-      const world = open({ rate, quota: endless }, { servers, delayMs });
-      const seconds = Math.max(3, 480 / rate);
-      world.load(0, 2 * rate, 1000 * (seconds + 2));
-      await world.time.runTo(2000);
-      const before = world.admitted(0);
-      await world.time.runTo(1000 * (seconds + 2));
-      const share = (world.admitted(0) - before) / (rate * seconds);
-      assert.ok(share >= least, `${share} of ${rate}`);
-      assert.ok(world.excess(0, rate) <= 1.75 * rate + 1);
-    }
-  });
+test("quota, rate and waits hold through drawn faults", async () => {
+  for (let seed = 1; seed <= 10; seed++) assert.deepEqual(await randomTrial(seed), [], `seed ${seed}`);
+});
 
 for (const [rate, servers] of [
   [100, 1],

@@ -4,8 +4,8 @@ import { cpSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { get } from "node:http";
 import path from "node:path";
 import { after, test } from "node:test";
-import type { Sample } from "../../../server/parts/console/browser/sample.ts";
-import type { State } from "../../../server/parts/console/state.ts";
+import type { Sample } from "../../server/parts/console/browser/sample.ts";
+import type { State } from "../../server/parts/console/state.ts";
 import {
   Connection,
   call,
@@ -18,7 +18,7 @@ import {
   startServer,
   temporaryFolder,
   until,
-} from "../../support/server.ts";
+} from "../support/server.ts";
 
 // The core has to work with each part alone.
 process.env.SERVER_PARTS = "console";
@@ -76,7 +76,7 @@ test("the console serves its page and files, and rejects other paths, hosts and 
 
 test("the console still works after its program and libraries are deleted while the server runs", async () => {
   const copy = temporaryFolder();
-  const root = path.resolve(import.meta.dirname, "../../..");
+  const root = path.resolve(import.meta.dirname, "../..");
   for (const part of ["server", "engine", "datasets", "package.json"])
     cpSync(path.join(root, part), path.join(copy, part), {
       recursive: true,
