@@ -5,4 +5,3 @@ import "../commands/events.test.ts";
 import "../commands/hcqs.test.ts";
 import "../commands/keys.test.ts";
 import "../commands/state.test.ts";
-import "../commands/transfer.test.ts";

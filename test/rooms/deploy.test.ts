@@ -1,4 +1,3 @@
 // Runs these test files in one process, because loading the modules takes as long as the tests of one file.
 import "../deploy/image.test.ts";
 import "../deploy/licences.test.ts";
-import "../deploy/upgrade.test.ts";

@@ -1,6 +1,5 @@
 // Runs these test files in one process, because loading the modules takes as long as the tests of one file.
 import "../parts/postgres/alone.test.ts";
-import "../parts/postgres/clocks.test.ts";
 import "../parts/postgres/contact.test.ts";
 import "../parts/postgres/counts.test.ts";
 import "../parts/postgres/permits.test.ts";

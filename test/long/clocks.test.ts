@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, test } from "node:test";
 import { pino } from "pino";
-import { PermitTable } from "../../../server/accounts/permit-table.ts";
-import { Counts } from "../../../server/parts/postgres/counts.ts";
-import { dayName, monthName, monthOf } from "../../../server/shared/months.ts";
-import { Store } from "../../../server/store/store.ts";
-import { seededRandom } from "../../support/random.ts";
-import { rounds } from "../../support/rounds.ts";
-import { VirtualDatabase } from "../../support/virtual-database.ts";
+import { PermitTable } from "../../server/accounts/permit-table.ts";
+import { Counts } from "../../server/parts/postgres/counts.ts";
+import { dayName, monthName, monthOf } from "../../server/shared/months.ts";
+import { Store } from "../../server/store/store.ts";
+import { seededRandom } from "../support/random.ts";
+import { rounds } from "../support/rounds.ts";
+import { VirtualDatabase } from "../support/virtual-database.ts";
 
 /** Tests counts of several servers in virtual time, when the database's clock jumps and comes back. */
 

@@ -3,13 +3,13 @@ import { renameSync } from "node:fs";
 import path from "node:path";
 import { after, test } from "node:test";
 import { brotliDecompressSync } from "node:zlib";
-import { cmsProvenance } from "../../../datasets/cms/cms.ts";
-import { outpatientDeductibles, stayDeductibles } from "../../../datasets/deductibles.ts";
-import { readPlaces } from "../../../datasets/places.ts";
-import { publishSnapshot } from "../../../datasets/revisions.ts";
-import { syntheticSnapshot } from "../../../datasets/sample/synthetic.ts";
-import { blank, encodeSnapshot, plainProcedure } from "../../../engine/index.ts";
-import { ApiError } from "../../../server/api/errors.ts";
+import { cmsProvenance } from "../../datasets/cms/cms.ts";
+import { outpatientDeductibles, stayDeductibles } from "../../datasets/deductibles.ts";
+import { readPlaces } from "../../datasets/places.ts";
+import { publishSnapshot } from "../../datasets/revisions.ts";
+import { syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
+import { blank, encodeSnapshot, plainProcedure } from "../../engine/index.ts";
+import { ApiError } from "../../server/api/errors.ts";
 import {
   type Ask,
   type FacilitiesAnswer,
@@ -17,11 +17,11 @@ import {
   Failure,
   type Known,
   type ProcedureAnswer,
-} from "../../../server/parts/portal/browser/answers.ts";
-import { milesText, placesFor } from "../../../server/parts/portal/browser/around.ts";
-import { choiceOf } from "../../../server/parts/portal/browser/choice.ts";
-import type { PageSettings } from "../../../server/parts/portal/browser/context.ts";
-import { hospitalText, hospitalViewOf } from "../../../server/parts/portal/browser/hospital-words.ts";
+} from "../../server/parts/portal/browser/answers.ts";
+import { milesText, placesFor } from "../../server/parts/portal/browser/around.ts";
+import { choiceOf } from "../../server/parts/portal/browser/choice.ts";
+import type { PageSettings } from "../../server/parts/portal/browser/context.ts";
+import { hospitalText, hospitalViewOf } from "../../server/parts/portal/browser/hospital-words.ts";
 import {
   comparison,
   mainClause,
@@ -31,15 +31,15 @@ import {
   titleOf,
   whatIsPaid,
   whatYouPay,
-} from "../../../server/parts/portal/browser/words.ts";
-import { maxWritingMs, Portal, writingMsPerSecond } from "../../../server/parts/portal/serving.ts";
-import { write } from "../../../server/parts/portal/written.ts";
-import { money, whole } from "../../../server/shared/browser/format.ts";
-import type { PageTemplate } from "../../../server/shared/messages.ts";
-import { escapeHtml } from "../../../server/shared/web-assets.ts";
-import { WorkBudget } from "../../../server/shared/work-budget.ts";
-import { ask as askEndpoint, imageOf, imageWith, versionsOf } from "../../support/endpoint-oracle.ts";
-import { snapshotOf } from "../../support/fixtures.ts";
+} from "../../server/parts/portal/browser/words.ts";
+import { maxWritingMs, Portal, writingMsPerSecond } from "../../server/parts/portal/serving.ts";
+import { write } from "../../server/parts/portal/written.ts";
+import { money, whole } from "../../server/shared/browser/format.ts";
+import type { PageTemplate } from "../../server/shared/messages.ts";
+import { escapeHtml } from "../../server/shared/web-assets.ts";
+import { WorkBudget } from "../../server/shared/work-budget.ts";
+import { ask as askEndpoint, imageOf, imageWith, versionsOf } from "../support/endpoint-oracle.ts";
+import { snapshotOf } from "../support/fixtures.ts";
 import {
   ample,
   call,
@@ -52,8 +52,8 @@ import {
   suppressedProcedure,
   temporaryFolder,
   until,
-} from "../../support/server.ts";
-import { writing } from "../../support/writing.ts";
+} from "../support/server.ts";
+import { writing } from "../support/writing.ts";
 
 const stateDir = temporaryFolder();
 createKey(stateDir, "visitors", ample);
