@@ -110,7 +110,7 @@ export function findPlaces(
 
 /** Whether a nickname, or another name of a state, also begins words of hospitals elsewhere: `fla`, `atl`, `queens`. */
 function isBegun(image: Image, span: readonly string[], place: Place): boolean {
-  if (place.isNickname !== true && !otherStateNames.has(span.join(""))) return false;
+  if (span.length > 1 || (place.isNickname !== true && !otherStateNames.has(span[0]))) return false;
   const hows = literalMatches(image, indexOf(image, "facility"), span);
   return hows.some((how, facility) => how !== notAll && !place.facilities.includes(facility));
 }

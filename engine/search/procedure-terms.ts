@@ -7,6 +7,7 @@ import {
   bodyPartAsides,
   bodyParts,
   genericWords,
+  otherAsides,
   plainWordsOf,
   procedureMeaning,
   sentenceWords,
@@ -36,7 +37,7 @@ export const isMeaningless = (word: string) =>
 
 /** Whether a word is medical, so that a search can't do without it. */
 export function isMedical(word: string): boolean {
-  return absentWords.has(word) || wordForms.has(word) || medicalEnding.test(word);
+  return (absentWords.has(word) && !otherAsides.has(word)) || wordForms.has(word) || medicalEnding.test(word);
 }
 
 /** Whether a word says something about procedures by itself: cataract, replacement, knee. */

@@ -4,7 +4,7 @@ import { isZip, maxMiles } from "../image/places.ts";
 import { stateNames } from "../snapshot/schema.ts";
 import { groupOfCode, isHcpcsCode, withoutDiagnoses } from "./codes.ts";
 import type { ShownPlace } from "./find.ts";
-import { doubtful, entriesOf, isSmallWord, meaningsOf, phrasesOf } from "./lexicon.ts";
+import { doubtful, entriesOf, isSmallWord, kinds, meaningsOf, phrasesOf } from "./lexicon.ts";
 import { matchPhrases } from "./matching.ts";
 import { facilitiesInCity, formsOfState, mostPlaceWords, namesakes } from "./places.ts";
 import { placeIn } from "./procedure-place.ts";
@@ -137,13 +137,18 @@ const heres = Array.from(phrasesOf("here"), (phrase) => phrase.split(" ")).sort(
   (a, b) => b.length - a.length,
 );
 
-/** Takes off words such as `near me`. */
+/** Takes off words such as `near me`. Words for a hospital may stand between them: `closest hospital to me`. */
 function withoutHere(words: readonly string[]): { words: readonly string[]; isHere: boolean } {
-  for (const [at] of words.entries()) {
-    const here = heres.find((phrase) => phrase.every((word, i) => words[at + i] === word));
-    if (here !== undefined)
-      return { words: [...words.slice(0, at), ...words.slice(at + here.length)], isHere: true };
-  }
+  for (const phrase of heres)
+    for (let start = words.indexOf(phrase[0]); start >= 0; start = words.indexOf(phrase[0], start + 1)) {
+      const positions = [start];
+      for (let at = start + 1; positions.length < phrase.length; at++) {
+        if (words[at] === phrase[positions.length]) positions.push(at);
+        else if (!kinds.has(words[at])) break;
+      }
+      if (positions.length === phrase.length)
+        return { words: words.filter((_, i) => !positions.includes(i)), isHere: true };
+    }
   return { words, isHere: false };
 }
 

@@ -58,6 +58,18 @@ test("a city whose name is a word of most hospitals is surely meant where it is 
     }
 });
 
+test("a nickname of several words is sure of its city, and one word that begins others isn't", () => {
+  for (const [query, city, isSure] of [
+    ["new york city", "New York", true],
+    ["nyc", "Bellevue", true],
+    ["fla", "Flagler", false],
+  ] as const) {
+    const { documents, scores } = search(image, "facility", query, 0, 1);
+    assert.match(textAt(image.facilityName, documents[0]), new RegExp(city), query);
+    assert.equal(scores[0] >= 0.5, isSure, query);
+  }
+});
+
 test("an everyday word beside a whole name, or a name and its place, is set aside", () => {
   checkEverydayWords(image, hospitals, seededRandom(seed), 150);
 });

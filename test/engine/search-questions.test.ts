@@ -501,6 +501,15 @@ test("a street that is written out is set aside before a name, and saints and nu
     assert.deepEqual([found(query), details(query, "facility").ignored], [[], []], query);
 });
 
+test("what hospitals don't treat is set aside beside a whole name", () => {
+  for (const word of ["parking", "insurance", "copay", "billing", "gift shop"]) {
+    const query = `massachusetts general hospital ${word}`;
+    const { ignored, scores } = details(query, "facility");
+    assert.equal(first(query), "18", word);
+    assert.deepEqual([ignored.join(" "), scores[0] < 0.5], [word, true], word);
+  }
+});
+
 test("several places find the hospitals of all, and none surely", () => {
   for (const [query, ...ccns] of [
     ["tampa, laredo", "09", "15"],
