@@ -43,7 +43,8 @@ export function isMedical(word: string): boolean {
 /** Whether a word says something about procedures by itself: cataract, replacement, knee. */
 export function isOfProcedures(word: string): boolean {
   const meant = procedureMeaning(word);
-  return isMedical(word) || genericWords.has(meant) || meanings.has(meant) || wholeTerms.has(meant);
+  const meaningful = [otherAsides, genericWords, meanings, wholeTerms];
+  return isMedical(word) || meaningful.some((words) => words.has(meant));
 }
 
 /** Words that are a whole term for a group's procedure. */

@@ -34,7 +34,8 @@ export function findProcedures(
   terms: readonly Term[],
   isWanted: Wanted,
 ): Matches {
-  if (!terms.some(({ isNeeded }) => isNeeded)) return nothing;
+  const needed = terms.filter(({ isNeeded }) => isNeeded).length;
+  if (needed === 0) return nothing;
   const index = indexOf(image, "procedure");
   const { held, absent, namedWords } = termsIn(words);
   // A group's term of one word, such as `kidney` for kidney surgery, doesn't outweigh the term of a procedure in no
@@ -48,7 +49,8 @@ export function findProcedures(
     const likeness = isCode ? 1 : likenessOf(index, terms, 0)(found.documents[0]);
     const hasLevel = terms.some(({ isNeeded, word }) => isNeeded && isLevel.test(word));
     // Words of different terms, one of them for something absent: a therapy session isn't radiation in a single session.
-    const isApart = held === undefined && !isCode && [...namedWords].some((word) => !isInNames(index, word));
+    const isApart =
+      needed > 1 && held === undefined && !isCode && [...namedWords].some((word) => !isInNames(index, word));
     const isGuess = ignored.length > 0 || isApart || (hasLevel && isOfSeveral(index, terms, found));
     return likeness > leastSure && !isGuess ? sure(found) : guessed(found);
   }
