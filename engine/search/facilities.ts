@@ -2,7 +2,7 @@ import { type Image, textAt } from "../image/image.ts";
 import { absentHospitals } from "./absent-hospitals.ts";
 import { besideEveryday, findOtherwise } from "./facility-guesses.ts";
 import { findCodes, findNames } from "./facility-names.ts";
-import { findCities, findNear, findPlaces, isInOtherState } from "./facility-places.ts";
+import { findNear, findPlaces, findSeveralPlaces, isInOtherState } from "./facility-places.ts";
 import { facilityScorer, type Score } from "./facility-scores.ts";
 import { findByWords, findLiterally } from "./facility-words.ts";
 import { inOrder, type Matches, type Wanted } from "./find.ts";
@@ -65,7 +65,7 @@ export function findFacilities(
     const rest = { ...asked, words: plain, typed: plain, ignored: [...asked.ignored, ...ignored] };
     return findFacilities(image, rest, isWanted, state);
   }
-  if (found.isEmpty) findCities(image, asked, found);
+  if (found.isEmpty) findSeveralPlaces(image, asked, found);
   if (found.isEmpty && !isAll) findOtherwise({ image, index, words, terms, found });
   const isHospital = (word: string) => forHospitals.has(word);
   if (isAll && !asked.isHere && words.some(isHospital) && (words.every(isHospital) || found.isEmpty))

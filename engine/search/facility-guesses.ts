@@ -20,7 +20,7 @@ import {
 } from "./matching.ts";
 import { mostPlaceWords, placesNamed } from "./places.ts";
 import { isMedical, isOfProcedures, termsIn } from "./procedure-terms.ts";
-import { bodyParts, procedureMeaning } from "./procedure-words.ts";
+import { bodyParts, otherAsides, procedureMeaning } from "./procedure-words.ts";
 import { saintsInEnglish } from "./reading.ts";
 import { initialsOf, meaningOf, saysSomething, splitWords } from "./text.ts";
 import { findWord, isInFields, type SearchIndex } from "./text-index.ts";
@@ -176,7 +176,8 @@ function bySaint({ image, index, words, found }: FacilitySearch): void {
   findByWords(image, index, terms, facilityScorer(index, terms), found);
 }
 
-const everyday = phrasesOf("everyday");
+/** Words that may be set aside, of which none is medical. */
+const everyday: ReadonlySet<string> = new Set([...phrasesOf("everyday"), ...otherAsides]);
 
 const isSpare = ({ word }: Term) => !/[0-9]/.test(word) && !isMedical(word);
 

@@ -74,6 +74,7 @@ export function findNames(
 
 const none: readonly number[] = [];
 const inWords = phrasesOf("in");
+const articles = phrasesOf("article");
 
 /**
  * Whether the words of a name mean a place instead: they stand after "in", or without words such as hospital. Neither
@@ -81,7 +82,7 @@ const inWords = phrasesOf("in");
  */
 export function isPlaceInstead(image: Image, words: readonly string[], span: readonly string[]): boolean {
   const start = words.indexOf(span[0]);
-  const before = words[start - 1] === "the" ? 2 : 1;
+  const before = articles.has(words[start - 1] ?? "") ? 2 : 1;
   const isAlone = span.length === words.length && !namesOf(image).exact.has(oneWord(span));
   return (isAlone || inWords.has(words[start - before] ?? "")) && placesNamed(image, span).length > 0;
 }

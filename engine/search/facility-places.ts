@@ -11,7 +11,6 @@ import { facilitiesWith, termsOf } from "./matching.ts";
 import {
   centerOf,
   citiesNamed,
-  facilitiesInCity,
   isSpelledCity,
   mostPlaceWords,
   otherStateNames,
@@ -26,8 +25,11 @@ import { indexOf, type SearchIndex } from "./text-index.ts";
 /** Finds the hospitals of a place, and hospitals by their name around a place. */
 
 const forHospitals = phrasesOf("any");
+const isForHospitals = (word: string) => forHospitals.has(word);
 const beforeNear = phrasesOf("near");
 const nearestWords = phrasesOf("nearest");
+const afterNearest = phrasesOf("after-nearest");
+const articles = phrasesOf("article");
 const beforePlace = phrasesOf("before-place");
 const areaPhrases = Array.from(phrasesOf("area"), (phrase) => phrase.split(" "));
 /** Words of names, which are set aside beside a place only before a word such as in. */
@@ -60,8 +62,9 @@ export function findPlaces(
   if (read === undefined) {
     const isAll = words.length > 0 && !words.some(saysSomething);
     if (!isAll || state === null || !words.some((word) => kinds.has(meaningOf(word)))) return;
-    for (const facility of indexOf(image, "facility").byName) found.enter(facility, ranks.place, 0);
-    found.isOnePlace = true;
+    const { byName } = indexOf(image, "facility");
+    for (const facility of byName) found.enter(facility, ranks.place, 0);
+    found.onePlace = new Set(byName);
     return;
   }
   const { span, isWhole } = read;
@@ -77,15 +80,18 @@ export function findPlaces(
       ? of(isNickname, isState)
       : of(isNickname, isOther);
   const states = new Set<number>();
+  const there = new Set<number>();
   for (const [i, place] of places.entries()) {
     const isAround = isNear || place.kind === "zip" || place.facilities.length === 0;
     const center = isAround ? centerOf(image, place) : undefined;
     if (center !== undefined) {
-      findAround(image, { center, place, miles }, found);
+      for (const facility of findAround(image, { center, place, miles }, found)) there.add(facility);
       continue;
     }
-    for (const facility of place.facilities)
+    for (const facility of place.facilities) {
+      there.add(facility);
       if (found.isWanted(facility)) states.add(image.stateOf[facility]);
+    }
     const rank = isWhole && place.kind === "city" && !isNickname(place) ? ranks.wholeCity : ranks.place;
     const inState = Map.groupBy(place.facilities, (facility) => image.stateOf[facility]);
     for (const facility of place.facilities) {
@@ -94,16 +100,17 @@ export function findPlaces(
       found.enter(facility, rank, (2 * share + scoreOf(facility).score) / (3 + 3 * i));
     }
   }
-  found.isOnePlace =
+  const isOne =
     states.size <= 1 &&
     !places.some(({ kind }) => kind === "region") &&
     !(isState(places[0]) && absentHospitals(image, span, state).length > 0) &&
     !(isWhole && isBegun(image, span, places[0]));
+  if (isOne) found.onePlace = there;
 }
 
 /** Whether a nickname, or another name of a state, also begins words of hospitals elsewhere: `fla`, `atl`, `queens`. */
 function isBegun(image: Image, span: readonly string[], place: Place): boolean {
-  if (place.isNickname !== true && !otherStateNames.has(span.join(""))) return false;
+  if (span.length > 1 || (place.isNickname !== true && !otherStateNames.has(span[0]))) return false;
   const hows = literalMatches(image, indexOf(image, "facility"), span);
   return hows.some((how, facility) => how !== notAll && !place.facilities.includes(facility));
 }
@@ -120,6 +127,9 @@ interface PlaceAlone {
 
 /** The place that a search names, if its other words say nothing; undefined if there is none. */
 function placeAlone(image: Image, words: readonly string[]): PlaceAlone | undefined {
+  // Words that say nothing elsewhere may name a city: `many hospital LA`.
+  const apart = placeAround(image, words, isForHospitals);
+  if (apart !== undefined) return apart;
   for (let length = Math.min(mostPlaceWords, words.length); length > 0; length--)
     for (let start = 0; start + length <= words.length; start++) {
       const [before, after] = [words.slice(0, start), words.slice(start + length)];
@@ -127,10 +137,19 @@ function placeAlone(image: Image, words: readonly string[]): PlaceAlone | undefi
       const found = placeBetween(image, before, words.slice(start, start + length), after);
       if (found !== undefined) return found;
     }
-  // A word for a hospital may stand between a city and its state.
-  const significant = words.filter(saysSomething);
-  if (significant.length < 2 || significant.length > mostPlaceWords) return undefined;
-  return placeBetween(image, words.slice(0, words.indexOf(significant[0])), significant, ["hospital"]);
+  return placeAround(image, words, saysNothing);
+}
+
+/** The place that a search names by a city and its state, where other words may stand between them. */
+function placeAround(
+  image: Image,
+  words: readonly string[],
+  isBeside: (word: string) => boolean,
+): PlaceAlone | undefined {
+  const span = words.filter((word) => !isBeside(word));
+  if (span.length < 2 || span.length > mostPlaceWords) return undefined;
+  const start = words.indexOf(span[0]);
+  return placeBetween(image, words.slice(0, start), span, words.slice(start).filter(isBeside));
 }
 
 function placeBetween(
@@ -146,9 +165,7 @@ function placeBetween(
     // The code of a state may be a small word, too, unless it is at the end.
     const isCode = span.length === 1 && span[0].length === 2 && stateOf(span[0]) !== undefined;
     const isCity =
-      (isIn || before.length === 0) &&
-      after.every((word) => forHospitals.has(word)) &&
-      isSpelledCity(image, span);
+      (isIn || before.every(isForHospitals)) && after.every(isForHospitals) && isSpelledCity(image, span);
     if (!(isCode && after.length === 0) && !isCity) return undefined;
   }
   const places = placesNamed(image, span);
@@ -156,14 +173,14 @@ function placeBetween(
   return places.length === 0 ? undefined : { places, span, isWhole, isNear: isAfterNear(before) };
 }
 
-const betweenCities = /,|&|\b(?:and|or)\b/iu;
+const betweenPlaces = new RegExp(`,|&|\\b(?:${[...phrasesOf("between")].join("|")})\\b`, "iu");
 
-/** Finds the hospitals of several cities: `dallas, fort worth`. */
-export function findCities(image: Image, { text }: Asked, found: Found): void {
-  const parts = text.split(betweenCities).map((part) => splitWords(part).filter(saysSomething));
-  const cities = parts.map((words) => (words.length === 0 ? [] : facilitiesInCity(image, words)));
-  if (cities.length < 2 || cities.some((there) => there.length === 0)) return;
-  for (const facility of cities.flat()) found.enter(facility, ranks.rest, 1);
+/** Finds the hospitals of several places: `dallas, fort worth`. */
+export function findSeveralPlaces(image: Image, { text }: Asked, found: Found): void {
+  const parts = text.split(betweenPlaces).map((part) => splitWords(part).filter(saysSomething));
+  const places = parts.map((words) => placesNamed(image, words)[0]?.facilities ?? []);
+  if (places.length < 2 || places.some((there) => there.length === 0)) return;
+  for (const facility of places.flat()) found.enter(facility, ranks.rest, 1);
 }
 
 /** Whether words are a city of the directory and then a state that it isn't in. */
@@ -180,8 +197,8 @@ export function isInOtherState(image: Image, words: readonly string[]): boolean 
 }
 
 const isAfterNear = (before: readonly string[]) => {
-  const last = before.findLast((word) => word !== "the") ?? "";
-  return beforeNear.has(last) || (last === "to" && before.some((word) => nearestWords.has(word)));
+  const last = before.findLast((word) => !articles.has(word)) ?? "";
+  return beforeNear.has(last) || (afterNearest.has(last) && before.some((word) => nearestWords.has(word)));
 };
 
 interface Around {
@@ -191,21 +208,24 @@ interface Around {
   miles: number | null;
 }
 
-/** Finds the hospitals around a point, the nearest first. Each mile lowers the score by 0.01. */
+/** Finds and returns the hospitals around a point, the nearest first. Each mile lowers the score by 0.01. */
 function findAround(
   image: Image,
   { place, center, miles }: Around,
   found: Found,
   isNamed: Wanted = () => true,
-): void {
+): readonly number[] {
   const near = { ...center, miles: miles ?? defaultMiles };
   const list = listFacilities(image, { status: "all", near }, "distance");
+  const around: number[] = [];
   for (const i of orderFacilities(list, false)) {
     const facility = list.items[i];
     if (!isNamed(facility)) continue;
     found.enter(facility, ranks.place, 1 - list.distances[i] / 1000);
-    if (place.kind !== "region") found.place = { near: place.name };
+    around.push(facility);
   }
+  if (around.length > 0 && place.kind !== "region") found.place = { near: place.name };
+  return around;
 }
 
 /** Finds hospitals by their name around a place: `mercy near 63101`, `63101 mercy`. */
@@ -214,8 +234,8 @@ export function findNear(image: Image, index: SearchIndex, { words, miles }: Ask
   if (near === undefined) return;
   const { others, ...around } = near;
   if (!others.some(saysSomething)) {
-    findAround(image, { ...around, miles }, found);
-    found.isOnePlace = around.place.kind !== "region";
+    const there = findAround(image, { ...around, miles }, found);
+    if (around.place.kind !== "region") found.onePlace = new Set(there);
     return;
   }
   const named = new Set(facilitiesWith(index, termsOf(image, index, others, saysSomething)));

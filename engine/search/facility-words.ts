@@ -3,16 +3,13 @@ import { cityField, cityPartField, stateField } from "./documents.ts";
 import { isPlaceInstead } from "./facility-names.ts";
 import type { Score } from "./facility-scores.ts";
 import { type Found, type Rank, ranks } from "./found.ts";
-import { phrasesOf } from "./lexicon.ts";
 import { begun, literalMatches, notAll, whole } from "./literal.ts";
 import { exact, facilitiesWith, fieldsOf, oneTypo, prefix, type Term } from "./matching.ts";
 import { unofficialNameIn } from "./names.ts";
-import { isPlaceAt, stateOf } from "./places.ts";
+import { isBeforePlace } from "./places.ts";
 import type { SearchIndex } from "./text-index.ts";
 
 /** Finds facilities by the words of their names and places. */
-
-const beforePlace = phrasesOf("before-place");
 
 /** Finds all words, literally. Returns how each facility has them. */
 export function findLiterally(
@@ -23,9 +20,7 @@ export function findLiterally(
   found: Found,
 ): Uint8Array {
   // Before a place, "in" isn't Indiana.
-  const words = typed.filter(
-    (word, i) => !(beforePlace.has(word) && stateOf(word) !== undefined && isPlaceAt(image, typed, i + 1)),
-  );
+  const words = typed.filter((_, i) => !isBeforePlace(image, typed, i));
   const hows = literalMatches(image, index, words);
   for (let facility = 0; facility < hows.length; facility++) {
     const how = hows[facility];

@@ -59,8 +59,8 @@ export class Found {
   /** Facilities that match and aren't wanted: they are in another state, or have no prices. */
   readonly unwanted = new Set<number>();
   ignored: readonly string[] = [];
-  /** Whether the whole search names one place. */
-  isOnePlace = false;
+  /** The facilities of the place, if the whole search names one place. */
+  onePlace: ReadonlySet<number> = new Set();
   place: Matches["place"] = null;
   readonly isWanted: Wanted;
 
@@ -90,6 +90,11 @@ export class Found {
     return top;
   }
 
+  /** Whether the whole search names one place. */
+  get isOnePlace(): boolean {
+    return this.onePlace.size > 0;
+  }
+
   /** Whether the best ones are found by a CCN or a name. */
   get isNamed(): boolean {
     return this.top <= ranks.plainNameInPlace && this.top !== ranks.wholeCity;
@@ -98,16 +103,16 @@ export class Found {
 
 /**
  * The last rank of the first class, whose facilities are meant; −1 if nothing is. One thing is meant by a CCN, by a whole name
- * that one facility has, by one place, and where one facility is left.
+ * that one facility has, by one place, and where one facility is left that isn't a guess. Several are meant too, if all are
+ * in the one place that the search names.
  */
-function lastMeant({ ranked, top, isOnePlace }: Found): number {
+function lastMeant({ ranked, top, onePlace }: Found): number {
   if (top === ranks.code) return top;
-  if (top === ranks.wholeCity || top === ranks.place) return isOnePlace ? top : -1;
-  if (top === ranks.rest) return -1;
+  if (top === ranks.wholeCity || top === ranks.place) return onePlace.size > 0 ? top : -1;
+  if (top >= ranks.guess) return -1;
   const last = lastAlike[top] ?? ranks.rest;
-  let alike = 0;
-  for (const { rank } of ranked.values()) if (rank <= last) alike++;
-  return alike === 1 ? last : -1;
+  const alike = [...ranked].filter(([, { rank }]) => rank <= last);
+  return alike.length === 1 || alike.every(([facility]) => onePlace.has(facility)) ? last : -1;
 }
 
 /** Facilities are alike down to these ranks. With a typo, all are. */

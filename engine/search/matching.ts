@@ -15,7 +15,7 @@ import {
 import { fillers } from "./lexicon.ts";
 import { facilitiesOfNickname, formsOfState, otherStateNames, stateOf } from "./places.ts";
 import { absentWords } from "./procedure-terms.ts";
-import { meanings, oneWord, otherForms } from "./text.ts";
+import { isBeforeInitial, meanings, oneWord, otherForms } from "./text.ts";
 import { countOf, documentsOf, findWord, isInFields, type SearchIndex } from "./text-index.ts";
 import { allowedTypos, codePoints, forEachClose, medicalEnding, soundOf, typosBetween } from "./typos.ts";
 
@@ -69,7 +69,7 @@ export function termsOf(
     const term = { word, isNeeded: isNeeded(word), matches: [], phrases: new Map(), code: -1 };
     if (term.isNeeded) matchNeeded(image, index, term);
     // The initial of a saint.
-    if (/^[a-z]$/.test(word) && meanings.facility(words[words.indexOf(word) - 1] ?? "") === "saint")
+    if (/^[a-z]$/.test(word) && isBeforeInitial(words[words.indexOf(word) - 1] ?? ""))
       matchPrefix(index, Buffer.from(word), [term]);
     matchExactly(index, word, exact, [term]);
     return term;

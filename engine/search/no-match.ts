@@ -6,6 +6,7 @@ import { doubtful } from "./lexicon.ts";
 import { documentsWith, hasState, levelBits, matchedTerms, oneTypo, type Term } from "./matching.ts";
 import { mostPlaceWords, placesNamed, stateOf } from "./places.ts";
 import type { Asked } from "./reading.ts";
+import { saysSomething } from "./text.ts";
 import { type DocumentKind, indexOf, type SearchIndex } from "./text-index.ts";
 import { allowedTypos, forEachClose } from "./typos.ts";
 
@@ -76,12 +77,9 @@ function emptyStateIn(index: SearchIndex, words: readonly string[]): string | un
     for (let start = 0; start + length <= words.length; start++) {
       const word = words.slice(start, start + length).join("");
       const code = stateOf(word);
-      // A code may also be a word, such as "as", unless it is at the end.
-      if (
-        code === undefined ||
-        (word.length === 2 && words.length > 1 && (start === 0 || start + length < words.length))
-      )
-        continue;
+      // A code may also be a word, such as "as", where others follow.
+      const isWord = word.length === 2 && words.slice(start + length).some(saysSomething);
+      if (code === undefined || isWord) continue;
       return hasState(index, code.toLowerCase()) ? undefined : `${stateNames[code]} (${code})`;
     }
   return undefined;

@@ -97,6 +97,8 @@ const nicknamesOfRegions = phrasesOf("cities");
 const regions = meaningsOf("region");
 const partsOfStates = phrasesOf("part");
 const counties = phrasesOf("county");
+const beforePlace = phrasesOf("before-place");
+const articles = phrasesOf("article");
 
 /**
  * Returns the facilities in the cities that a nickname stands for. @param nickname as one word, such as `longisland`
@@ -233,9 +235,11 @@ export function placesNamed(image: Image, words: readonly string[]): Place[] {
   return places.length > 0 ? places : regionsNamed(image, words);
 }
 
+const wordsForStates = phrasesOf("state-noun");
+
 /** The state in `delaware state`. */
 const stateBefore = (words: readonly string[]) =>
-  words.at(-1) === "state" ? stateOf(words.slice(0, -1).join("")) : undefined;
+  wordsForStates.has(words.at(-1) ?? "") ? stateOf(words.slice(0, -1).join("")) : undefined;
 
 /** Whether a city of a name is around a ZIP code. */
 const isCityAround = (image: Image, words: readonly string[], zip: Point) =>
@@ -288,9 +292,13 @@ const isCounty = (words: readonly string[]) => words.length > 1 && counties.has(
 export const namesCounty = (words: readonly string[]): boolean =>
   isCounty(words) || withStates(words).some(({ name }) => isCounty(name));
 
+/** Whether a word, such as in, is the code of a state, and stands before a place, so that it isn't the state. */
+export const isBeforePlace = (image: Image, words: readonly string[], at: number): boolean =>
+  beforePlace.has(words[at]) && stateOf(words[at]) !== undefined && isPlaceAt(image, words, at + 1);
+
 /** Whether words from a position on are a place, and more words may follow. */
-export function isPlaceAt(image: Image, words: readonly string[], at: number): boolean {
-  const start = words[at] === "the" ? at + 1 : at;
+function isPlaceAt(image: Image, words: readonly string[], at: number): boolean {
+  const start = articles.has(words[at]) ? at + 1 : at;
   for (let end = start + 1; end <= Math.min(words.length, start + mostPlaceWords); end++)
     if (placesNamed(image, words.slice(start, end)).length > 0) return true;
   return false;

@@ -19,7 +19,8 @@ import { allowedTypos, forEachClose, oneTypoLetters } from "./typos.ts";
 /** Finds the place in a search for procedures: `knee replacement in Houston`, `hernia repair Chicago`. */
 
 const before = phrasesOf("before-place");
-const beforeCity = new Set([...before].filter((word) => word !== "at"));
+const beforeCity = phrasesOf("before-city");
+const articles = phrasesOf("article");
 const mostWords = 4;
 
 /**
@@ -36,11 +37,10 @@ export function placeIn(
   // After a preposition a place may stand anywhere, and be a word of procedures too.
   for (let at = 0; at + 1 < words.length; at++) {
     if (!before.has(words[at])) continue;
-    const start = words[at + 1] === "the" ? at + 2 : at + 1;
+    const start = articles.has(words[at + 1]) ? at + 2 : at + 1;
     for (let end = Math.min(words.length, start + mostWords); end > start; end--) {
       const place = placeNamed(image, words.slice(start, end), true);
-      const isTail = words[end] === "area" ? 1 : 0;
-      if (place !== null) return { rest: without(at, end + isTail), place, aside: [] };
+      if (place !== null) return { rest: without(at, end), place, aside: [] };
     }
   }
   // A city without hospitals is a city after a preposition, if its words are like no word of procedures.

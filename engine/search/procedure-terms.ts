@@ -7,6 +7,7 @@ import {
   bodyPartAsides,
   bodyParts,
   genericWords,
+  otherAsides,
   plainWordsOf,
   procedureMeaning,
   sentenceWords,
@@ -36,13 +37,14 @@ export const isMeaningless = (word: string) =>
 
 /** Whether a word is medical, so that a search can't do without it. */
 export function isMedical(word: string): boolean {
-  return absentWords.has(word) || wordForms.has(word) || medicalEnding.test(word);
+  return (absentWords.has(word) && !otherAsides.has(word)) || wordForms.has(word) || medicalEnding.test(word);
 }
 
 /** Whether a word says something about procedures by itself: cataract, replacement, knee. */
 export function isOfProcedures(word: string): boolean {
   const meant = procedureMeaning(word);
-  return isMedical(word) || genericWords.has(meant) || meanings.has(meant) || wholeTerms.has(meant);
+  const meaningful = [otherAsides, genericWords, meanings, wholeTerms];
+  return isMedical(word) || meaningful.some((words) => words.has(meant));
 }
 
 /** Words that are a whole term for a group's procedure. */

@@ -68,8 +68,14 @@ interface AbsentTerm {
 
 /** Words that, together with only a part of the body, ask for no procedure. */
 export const bodyPartAsides = phrasesOf("body-aside");
+/** Such words that aren't medical. */
+export const otherAsides = phrasesOf("aside-other");
 /** Words that ask for something that no group includes, and say nothing if the text names a procedure too. */
-export const asideWords: ReadonlySet<string> = new Set([...phrasesOf("aside"), ...bodyPartAsides]);
+export const asideWords: ReadonlySet<string> = new Set([
+  ...phrasesOf("aside"),
+  ...otherAsides,
+  ...bodyPartAsides,
+]);
 export const bodyParts = phrasesOf("body");
 /** Words that aren't needed beside other words in a search for procedures. */
 export const genericWords = phrasesOf("generic");

@@ -34,9 +34,10 @@ export function findProcedures(
   terms: readonly Term[],
   isWanted: Wanted,
 ): Matches {
-  if (!terms.some(({ isNeeded }) => isNeeded)) return nothing;
+  const needed = terms.filter(({ isNeeded }) => isNeeded).length;
+  if (needed === 0) return nothing;
   const index = indexOf(image, "procedure");
-  const { held, absent } = termsIn(words);
+  const { held, absent, namedWords } = termsIn(words);
   // A group's term of one word, such as `kidney` for kidney surgery, doesn't outweigh the term of a procedure in no
   // group, such as `kidney ultrasound`.
   const heldWords = held === undefined || held.words.length === 1 ? [] : held.words;
@@ -47,7 +48,10 @@ export function findProcedures(
     const isCode = terms.some(({ code }) => code >= 0);
     const likeness = isCode ? 1 : likenessOf(index, terms, 0)(found.documents[0]);
     const hasLevel = terms.some(({ isNeeded, word }) => isNeeded && isLevel.test(word));
-    const isGuess = ignored.length > 0 || (hasLevel && isOfSeveral(index, terms, found));
+    // Words of different terms, one of them for something absent: a therapy session isn't radiation in a single session.
+    const isApart =
+      needed > 1 && held === undefined && !isCode && [...namedWords].some((word) => !isInNames(index, word));
+    const isGuess = ignored.length > 0 || isApart || (hasLevel && isOfSeveral(index, terms, found));
     return likeness > leastSure && !isGuess ? sure(found) : guessed(found);
   }
   const unknown = terms.filter((term) => term.isNeeded && documentsWith(index, term) === 0);

@@ -4,12 +4,13 @@ import { isZip, maxMiles } from "../image/places.ts";
 import { stateNames } from "../snapshot/schema.ts";
 import { groupOfCode, isHcpcsCode, withoutDiagnoses } from "./codes.ts";
 import type { ShownPlace } from "./find.ts";
-import { doubtful, entriesOf, isSmallWord, phrasesOf } from "./lexicon.ts";
+import { doubtful, entriesOf, isSmallWord, kinds, meaningsOf, phrasesOf } from "./lexicon.ts";
+import { matchPhrases } from "./matching.ts";
 import { facilitiesInCity, formsOfState, mostPlaceWords, namesakes } from "./places.ts";
 import { placeIn } from "./procedure-place.ts";
 import { saysNothing, withLevels } from "./procedure-words.ts";
-import { meaningOf, plainWords, splitWords } from "./text.ts";
-import { beginsWord, type DocumentKind, findWord, indexOf } from "./text-index.ts";
+import { isBeforeInitial, plainWords, splitWords } from "./text.ts";
+import { beginsWord, type DocumentKind, findWord, indexOf, type SearchIndex } from "./text-index.ts";
 
 /** Reads what a search asks for, once: its words in English, and what isn't a word of what is looked for. */
 export interface Asked {
@@ -90,10 +91,11 @@ export function capitalsIn(text: string): ReadonlySet<string> {
 }
 
 const selves = phrasesOf("self");
+const selfLetters = phrasesOf("self-letters");
 
 /** In "near me", the "me" isn't Maine. */
 const isSelf = (word: string, before: string | undefined) =>
-  word === "me" && before !== undefined && selves.has(before);
+  selfLetters.has(word) && before !== undefined && selves.has(before);
 
 const forHospitals = phrasesOf("any");
 const smallCodes = new Set(
@@ -135,25 +137,36 @@ const heres = Array.from(phrasesOf("here"), (phrase) => phrase.split(" ")).sort(
   (a, b) => b.length - a.length,
 );
 
-/** Takes off words such as `near me`. */
+/** Takes off words such as `near me`. Words for a hospital may stand between them: `closest hospital to me`. */
 function withoutHere(words: readonly string[]): { words: readonly string[]; isHere: boolean } {
-  for (const [at] of words.entries()) {
-    const here = heres.find((phrase) => phrase.every((word, i) => words[at + i] === word));
-    if (here !== undefined)
-      return { words: [...words.slice(0, at), ...words.slice(at + here.length)], isHere: true };
-  }
+  for (const phrase of heres)
+    for (let start = words.indexOf(phrase[0]); start >= 0; start = words.indexOf(phrase[0], start + 1)) {
+      const positions = [start];
+      for (let at = start + 1; positions.length < phrase.length; at++) {
+        if (words[at] === phrase[positions.length]) positions.push(at);
+        else if (!kinds.has(words[at])) break;
+      }
+      if (positions.length === phrase.length)
+        return { words: words.filter((_, i) => !positions.includes(i)), isHere: true };
+    }
   return { words, isHere: false };
 }
 
 /** `St. E's` is any saint whose name begins with the letter. */
 function saintsMeant(words: readonly string[]): readonly string[] {
   return words.map((word, i) =>
-    /^[a-z]s$/.test(word) && meaningOf(words[i - 1] ?? "") === "saint" ? word[0] : word,
+    /^[a-z]s$/.test(word) && isBeforeInitial(words[i - 1] ?? "") ? word[0] : word,
   );
 }
 
+/** An expression for one of the phrases of some kinds. */
+const oneOf = (...kinds: string[]) => `(?:${kinds.flatMap((kind) => [...phrasesOf(kind)]).join("|")})`;
+
 /** A distance before a place: `within 10 miles of 60614`. */
-const distance = /\b(?:within\s+)?(\d{1,3})[\s-]*(?:miles?|mi)\s+(?:from|of|around|to)\b/iu;
+const distance = new RegExp(
+  `\\b(?:${oneOf("in")}\\s+)?(\\d{1,3})[\\s-]*${oneOf("mile")}\\s+${oneOf("after-miles")}\\b`,
+  "iu",
+);
 
 /** Takes off a distance, as `near`. */
 function withoutDistance(text: string): { text: string; miles: number | null } {
@@ -164,12 +177,15 @@ function withoutDistance(text: string): { text: string; miles: number | null } {
 }
 
 /** The age of a patient, which isn't a significant number. */
-const age = /\b\d{1,3}[\s-]?(?:(?:years?|yrs?|months?|weeks?|days?)[\s-]old|yo|y\/o)\b/giu;
+const age = new RegExp(`\\b\\d{1,3}[\\s-]?${oneOf("age").replaceAll(" ", "[\\s-]")}\\b`, "giu");
 
 /** Vertebrae such as C5-6, whose second number isn't significant alone. */
 const vertebrae = /\b([clt]\d{1,2})\s?[-/]\s?\d{1,2}\b/giu;
 
-/** Joins a CCN that is written with a hyphen, and adds the zero that one after "ccn" has lost: `33-0101`, `ccn 10001`. */
+/**
+ * Joins a CCN that is written with a hyphen, and adds the zero that one after "ccn" has lost: `33-0101`, `ccn 10001`. The name of these
+ * codes is written here, because it is the contract's, and no word that people choose.
+ */
 function joinedCcn(text: string): string {
   return text
     .replace(/\b(ccn[\s:#]*)(\d{5})\b/gi, "$10$2")
@@ -177,23 +193,28 @@ function joinedCcn(text: string): string {
     .replace(/(?<![\d-])(\d{3})-(\d{3})(?![\d-])/g, "$1$2");
 }
 
-const streets = [...phrasesOf("street")].join("|");
-const units = [...labels].join("|");
 const street = new RegExp(
-  // A number, up to four words, and a word such as avenue; `st` may also begin a saint's name.
-  `(?<![\\p{L}\\d])(\\d{1,6}[a-z]?)\\s+(?:[\\p{L}\\d.'’-]+\\s+){1,4}?(?:(?:${streets})\\b|st\\b(?=\\s*(?:[.,]|$|[ns]?[ew]\\b|[ns]\\b)))` +
+  // A number, up to four words, and a word such as avenue.
+  `(?<![\\p{L}\\d])(\\d{1,6}[a-z]?)\\s+(?:[\\p{L}\\d.'’-]+\\s+){1,4}?${oneOf("street")}\\b` +
     // A direction, and a suite or floor.
-    `\\.?(?:\\s+(?:[ns]?[ew]|[ns])\\b\\.?)?(?:[\\s,]+(?:#|(?:${units})\\b\\.?)\\s*#?\\s*\\d+[a-z]?\\b)?`,
+    `\\.?(?:\\s+(?:[ns]?[ew]|[ns])\\b\\.?)?(?:[\\s,]+(?:#|${oneOf("numbered")}\\b\\.?)\\s*#?\\s*\\d+[a-z]?\\b)?`,
   "giu",
 );
+/** A saint's name, or the end of a street's name before another word. */
+const saintOrStreet = /\bst\.?\s+(?=([\p{L}'’]+))/giu;
 
 /**
  * Takes off a street with its number, because the words of streets are also words of names and cities. A number that is
  * a CCN or a ZIP code stays.
  */
 function withoutStreet(image: Image, text: string): { rest: string; ignored: string[] } {
+  if (!/\d/.test(text)) return { rest: text, ignored: [] };
   const ignored: string[] = [];
-  const rest = text.replace(street, (written: string, number: string) => {
+  const index = indexOf(image, "facility");
+  const withSaints = text.replace(saintOrStreet, (written: string, next: string) =>
+    isSaint(index, next) ? "saint " : written,
+  );
+  const rest = withSaints.replace(street, (written: string, number: string) => {
     if (findFacility(image, number) >= 0 || isZip(image, number)) return written;
     ignored.push(...(written.match(/[\p{L}\p{N}]+/gu) ?? []));
     return ",";
@@ -201,13 +222,22 @@ function withoutStreet(image: Image, text: string): { rest: string; ignored: str
   return { rest, ignored };
 }
 
+/** Whether a name or city has the word saint before another word. */
+function isSaint(index: SearchIndex, name: string): boolean {
+  const word = `saint${plainWords(name).join("")}`;
+  const phrases = new Map<number, number>();
+  matchPhrases(index, word, [], { phrases });
+  return phrases.size > 0 || findWord(index, word) >= 0;
+}
+
 type Phrases = ReadonlyMap<string, readonly string[]>;
 
 const articles = phrasesOf("spanish-article");
+const contractions = meaningsOf("spanish-contraction");
 
 /** A phrase's words with spaces. Articles within it may be missing: `estimulador de (la) medula`. */
 const phraseOf = ([first, ...others]: readonly string[]) =>
-  [first, ...others.map((word) => (word === "del" ? "de" : word)).filter((word) => !articles.has(word))].join(
+  [first, ...others.map((word) => contractions.get(word) ?? word).filter((word) => !articles.has(word))].join(
     " ",
   );
 

@@ -7,7 +7,7 @@ import { kinds, phrasesOf } from "./lexicon.ts";
 import { matchedBy } from "./matched.ts";
 import type { Term } from "./matching.ts";
 import { type NoMatch, whyNothing } from "./no-match.ts";
-import { facilitiesOfNickname, stateOf } from "./places.ts";
+import { facilitiesOfNickname, isBeforePlace, stateOf } from "./places.ts";
 import { termsIn } from "./procedure-terms.ts";
 import type { Absent } from "./procedure-words.ts";
 import { findProcedures, procedureTerms } from "./procedures.ts";
@@ -104,7 +104,9 @@ function alternativeTo(image: Image, asked: Asked, text: string, found: Found): 
   const { words, kind, place } = asked;
   const capitals = capitalsIn(text);
   const end = words.findLastIndex((each) => !kinds.has(meaningOf(each)));
-  const word = words.findLast((each, i) => letters.has(each) && (i >= end || capitals.has(each)));
+  const isState = (each: string, i: number) =>
+    letters.has(each) && (i >= end || capitals.has(each)) && !isBeforePlace(image, words, i);
+  const word = words.findLast(isState);
   const state = word === undefined ? undefined : stateOf(word);
   if (word === undefined || state === undefined || place !== null) return null;
   const [first] = found.documents;

@@ -1,4 +1,4 @@
-import { entriesOf, fillers, isSmallWord, kinds, meaningsOf } from "./lexicon.ts";
+import { entriesOf, fillers, isSmallWord, kinds, meaningsOf, phrasesOf } from "./lexicon.ts";
 import { procedureMeaning, withLevels } from "./procedure-words.ts";
 
 /** Splits texts into words, and gives words the form that an index has. */
@@ -84,6 +84,11 @@ export function meaningOf(word: string): string {
 /** Whether a word says nothing about which hospital is meant, such as the word hospital. */
 export const saysNothing = (word: string) => isSmallWord(word) || kinds.has(meaningOf(word));
 export const saysSomething = (word: string) => !saysNothing(word);
+
+const beforeInitial = phrasesOf("before-initial");
+
+/** Whether a letter after a word may be the beginning of a name: `St. E`. */
+export const isBeforeInitial = (word: string) => beforeInitial.has(meaningOf(word));
 
 /** Returns a name as one word, so that abbreviations, spaces, case and accents don't matter. */
 export function oneWord(words: readonly string[]): string {

@@ -237,7 +237,7 @@ describe("the message of a search without results", () => {
   });
 
   test("the message says that a territory has no hospital here, and that no hospital has a CCN", () => {
-    for (const q of ["hospitals+in+Guam", "San+Juan+Puerto+Rico", "mercy+hospital+PR"])
+    for (const q of ["hospitals+in+Guam", "San+Juan+Puerto+Rico", "mercy+hospital+PR", "pr+hospital"])
       assert.match(told(`q=${q}`), /: this data set has no hospital in (Guam \(GU\)|Puerto Rico \(PR\))$/, q);
     assert.match(
       told("q=ccn+999999"),

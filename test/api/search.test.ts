@@ -107,7 +107,10 @@ describe("words that fit anything", () => {
     assert.deepEqual(ccnsOf("q=the"), ["000004"]);
   });
 
-  for (const q of ["hospitals near me", "best hospital near me", "Hospital close to me", "near me", "nearby"])
+  for (const q of [
+    ...["hospitals near me", "best hospital near me", "Hospital close to me", "near me", "nearby"],
+    ...["closest hospital to me", "nearest medical center to me", "cerca de mí"],
+  ])
     test(`a search for hospitals around asks for a place: ${q}`, () => {
       assert.match(
         told(`q=${encodeURIComponent(q)}`),

@@ -37,10 +37,36 @@ test("a city's name with the word hospital finds its hospitals, and so do its st
 });
 
 test("a city whose name is a word of most hospitals is surely meant where it is spelt so, with words for a hospital", () => {
-  for (const query of ["Centre hospital", "hospitals in Centre", "Centre AL hospital"]) {
-    const { documents, scores } = search(image, "facility", query, 0, 2);
-    assert.equal(textAt(image.city, documents[0]), "Centre", query);
-    assert.ok(scores[0] >= 0.5 && scores[1] < 0.5, `${query}: ${scores}`);
+  for (const [city, state] of [
+    ["Centre", "AL"],
+    ["Many", "LA"],
+    ["Price", "UT"],
+  ])
+    for (const way of [
+      "CITY hospital",
+      "hospital CITY",
+      "hospitals in CITY",
+      "CITY ST hospital",
+      "CITY hospital ST",
+    ]) {
+      const query = way.replace("CITY", city).replace("ST", state);
+      const { documents, scores, alternative } = search(image, "facility", query, 0, 2);
+      assert.equal(textAt(image.city, documents[0]), city, query);
+      assert.ok(scores[0] >= 0.5 && !(scores[1] >= 0.5), `${query}: ${scores}`);
+      // LA has another meaning in any search.
+      if (!way.includes("ST")) assert.equal(alternative, null, query);
+    }
+});
+
+test("a nickname of several words is sure of its city, and one word that begins others isn't", () => {
+  for (const [query, city, isSure] of [
+    ["new york city", "New York", true],
+    ["nyc", "Bellevue", true],
+    ["fla", "Flagler", false],
+  ] as const) {
+    const { documents, scores } = search(image, "facility", query, 0, 1);
+    assert.match(textAt(image.facilityName, documents[0]), new RegExp(city), query);
+    assert.equal(scores[0] >= 0.5, isSure, query);
   }
 });
 

@@ -473,20 +473,52 @@ test("a misspelt name with its city is a guess, and a saint may have only an ini
   assert.deepEqual(found("st e's boardman"), ["14"]);
 });
 
-test("a saint's Spanish name, initials in a city, and a name as it sounds find the hospital there", () => {
-  for (const [query, ccn] of [
-    ["hospital San José en Phoenix", "25"],
-    ["CMC manchester nh", "27"],
-    ["McCloud Regional Florence SC", "28"],
-    ["lareddo texas", "15"],
-    ["manchistar new hampshire", "27"],
-  ]) {
+test("a saint's Spanish name, initials in a city, and a name as it sounds find the hospital there; sounds are a guess", () => {
+  for (const [query, ccn, isSure] of [
+    ["hospital San José en Phoenix", "25", true],
+    ["CMC manchester nh", "27", true],
+    ["McCloud Regional Florence SC", "28", false],
+    ["lareddo texas", "15", true],
+    ["manchistar new hampshire", "27", false],
+  ] as const) {
     const [top] = find(image, query, "facility");
     assert.equal(top?.code, `0100${ccn}`, query);
-    assert.ok(top.score >= 0.5, query);
+    assert.equal(top.score >= 0.5, isSure, query);
   }
   for (const query of ["hospital San José en Boise", "CMC boise", "McCloud"])
     assert.deepEqual(found(query), [], query);
+});
+
+test("a street that is written out is set aside before a name, and saints and numbers of names aren't streets", () => {
+  for (const way of ["123 Main St", "123 Main St.", "123 Main Street", "9 N Oak Ave, Suite 4,"])
+    for (const query of [`${way} palm hospital`, `${way} palm tampa`, `palm hospital ${way}`]) {
+      const { ignored, scores } = details(query, "facility");
+      assert.deepEqual(found(query), ["09"], query);
+      assert.deepEqual(ignored, way.match(/\w+/g), query);
+      assert.ok(scores[0] < 0.5, query);
+    }
+  for (const query of ["4 Palm St Elizabeth", "12 st elizabeth boardman"])
+    assert.deepEqual([found(query), details(query, "facility").ignored], [[], []], query);
+});
+
+test("what hospitals don't treat is set aside beside a whole name", () => {
+  for (const word of ["parking", "insurance", "copay", "billing", "gift shop"]) {
+    const query = `massachusetts general hospital ${word}`;
+    const { ignored, scores } = details(query, "facility");
+    assert.equal(first(query), "18", word);
+    assert.deepEqual([ignored.join(" "), scores[0] < 0.5], [word, true], word);
+  }
+});
+
+test("several places find the hospitals of all, and none surely", () => {
+  for (const [query, ...ccns] of [
+    ["tampa, laredo", "09", "15"],
+    ["hospitals in Tampa and Laredo", "09", "15"],
+    ["hospitals in florida or oregon", "09", "10"],
+  ]) {
+    assert.deepEqual(found(query).toSorted(), ccns, query);
+    assert.ok(details(query, "facility").scores[0] < 0.5, query);
+  }
 });
 
 test("Spanish words are understood for hospitals, places and procedures", () => {
@@ -612,6 +644,6 @@ test("the open half of the relevance set finds the right ones first, and scores 
     else if (top !== undefined && top.score < 0.5) doubted.push(q);
   }
   assert.deepEqual(misses, []);
-  // Below 0.5 are those with a typo or without a word such as hospital that several hospitals fit.
-  assert.ok(doubted.length <= 0.08 * cases.length, doubted.join("; "));
+  // Below 0.5 are guesses, and words with a typo or without a word such as hospital that several hospitals fit.
+  assert.ok(doubted.length <= 0.09 * cases.length, doubted.join("; "));
 });

@@ -270,16 +270,21 @@ export const imageOfHospitals = (hospitals: readonly Hospital[]): Image =>
   attachImage(buildImage(snapshotOfHospitals(hospitals), undefined, readPlaces()));
 
 /**
- * Asserts that a city's name and the word hospital find all of its hospitals, that its state may stand before it, and that
- * a search around it is one for a place.
+ * Asserts that a city's name and the word hospital find all of its hospitals, surely if its state stands there, that the
+ * state may stand before it, and that a search around it is one for a place.
  */
 export function checkCities(image: Image, hospitals: readonly Hospital[], isTried: () => boolean): void {
   for (const there of Map.groupBy(hospitals, ({ city, state }) => `${city}, ${state}`).values()) {
     if (!isTried()) continue;
     const [{ city, state, zip = "" }] = there;
-    const query = `${city} hospital`;
-    const found = new Set(find(image, query).map(({ code }) => code));
-    for (const { ccn, name } of there) assert.ok(found.has(ccn), `${query} finds ${name}`);
+    const withState = ["hospital ST", "ST hospital"].map((way) => `${city} ${way.replace("ST", state)}`);
+    withState.push(`${city} ${state.toLowerCase()} hospital`, `hospitals in ${city}, ${state}`);
+    for (const query of [`${city} hospital`, ...withState]) {
+      const matches = find(image, query);
+      const found = new Set(matches.map(({ code }) => code));
+      for (const { ccn, name } of there) assert.ok(found.has(ccn), `${query} finds ${name}`);
+      assert.ok(query === `${city} hospital` || matches[0].score >= 0.5, `${query} is sure`);
+    }
     for (const way of [`${city}, ${state}`, `${state} ${city}`]) {
       const { documents, scores } = search(image, "facility", way, 0, 1);
       const first = [image.city, image.state].map((texts) => textAt(texts, documents[0]));
