@@ -894,7 +894,8 @@ testOfClicks(
       assert.ok((await first.innerText()).includes(milesText(data[0].distance, data[0].zip === zip)));
       await act(first.getByRole("link", { name: data[0].facility, exact: true }).click());
       const charge = dollars(data[0].submitted_charge ?? 0);
-      await page.locator(".under", { hasText: `For a ${name} it charges ${charge}` }).waitFor();
+      const own = page.locator(".under", { hasText: `For a ${name} you pay about $` });
+      assert.ok((await own.innerText()).includes(`with Medicare. It charges ${charge}`));
       const [row, ...others] = await page.locator(".standing tbody tr").allInnerTexts();
       assert.ok(row.includes(charge) && others.length > 0, `the first row is the procedure's: ${row}`);
     });

@@ -25,6 +25,7 @@ import { hospitalText, hospitalViewOf } from "../../../server/parts/portal/brows
 import {
   comparison,
   mainClause,
+  nameOf,
   sameShare,
   shareOf,
   standingText,
@@ -92,7 +93,7 @@ test("the explore page and its embeds contain the title, sentence and numbers fo
     assert.equal(metaOf(html, "og:description"), metaOf(html, "description"));
     assert.equal(metaOf(html, "og:title"), textIn(html, "title"));
     if (path === "/") assert.ok(rowsIn(html)[1].includes(money(summary.max_charge)), "the dearest is first");
-    assert.match(html, /href="\/facilities\/0000\d\d\?year=2023&amp;procedure=\d{4}"/);
+    assert.match(html, /href="\/facilities\/0000\d\d\?year=2023&amp;state=NY&amp;procedure=\d{4}"/);
   }
 });
 
@@ -143,7 +144,7 @@ test("a hospital's description gives its charge for the chosen procedure, or sta
   const saidOf = async (procedure: string) =>
     metaOf(await pageAt(`/facilities/000001?procedure=${procedure}`), "description") ?? "";
   const said = await saidOf(code);
-  assert.match(said, /CCN 000001\. For [a-z].* it charges \$/);
+  assert.match(said, /CCN 000001\. For [a-z].* you pay about \$[\d,]+ with Medicare\. It charges \$/);
   for (const amount of [submitted_charge, medicare_allowed, medicare_allowed / 5])
     assert.ok(said.includes(money(amount)), `${money(amount)} is in ${said}`);
   assert.match(await saidOf("5361"), /CCN 000001\. It has no price for gallbladder/);
@@ -446,10 +447,7 @@ test("a likely city is a link, a ZIP code in a text decides, and a county is nam
     const { sentence } = writtenAt(`procedure=5115&near=${city}`, placedVersions);
     assert.ok(sentence.includes(linkTo("Springfield, IL").replace("%20", "+")), sentence);
     const words = writtenAt(`q=knee replacement ${city}`, placedVersions).sentence;
-    assert.match(
-      words,
-      /Look for prices in Springfield, IL:.*href="\/\?procedure=5115&amp;near=Springfield%2C\+IL"/,
-    );
+    assert.match(words, /miles of Springfield, IL.*Did you mean “Knee, hip or shoulder replacement”\?/);
     const alone = writtenAt(`q=${city}`, placedVersions).sentence;
     assert.ok(alone.includes('href="/?near=Springfield%2C+IL">Springfield, IL</a>'), alone);
     assert.deepEqual([found(city).doubt, ...titles(city)], ["", ...within("Springfield, IL")]);
@@ -468,7 +466,7 @@ test("a likely city is a link, a ZIP code in a text decides, and a county is nam
       );
     assert.match(
       writtenAt(`q=knee replacement ${county}`, placedVersions).sentence,
-      /Set aside: \w+, (county|parish)\. Counties aren.{1,5}t known here\. Look for prices( in Illinois)?:/,
+      /Did you mean “Knee, hip or shoulder replacement”.*Set aside: \w+, (county|parish)\. Counties aren.{1,5}t known here\./,
       county,
     );
     assert.deepEqual(
@@ -533,7 +531,15 @@ test("Maryland is named only where the place is in Maryland", () => {
 });
 
 test("a ZIP code beside a procedure is kept in the links to what the words may mean", () => {
-  for (const words of ["27447 60614", "knee replacement 60614", "pacemaker 60614"]) {
+  for (const words of ["27447 60614", "knee replacement 60614"]) {
+    const { sentence } = writtenAt(`q=${words}`, placedVersions);
+    assert.match(textIn(sentence, "h1"), /^Within 25 miles of 60614, /, words);
+    assert.match(
+      sentence,
+      new RegExp(`Did you mean “Knee, hip or shoulder replacement”\\? You typed “${words}”`),
+    );
+  }
+  for (const words of ["pacemaker 60614"]) {
     const { sentence } = writtenAt(`q=${words}`, placedVersions);
     assert.match(sentence, /Look for prices near 60614:/, words);
     assert.doesNotMatch(sentence, /Set aside/);
@@ -555,10 +561,10 @@ test("a city beside a procedure without a word between is a place, and a name of
     const { sentence } = writtenAt(`q=${words}`, placedVersions);
     assert.doesNotMatch(sentence, /Set aside/, words);
     const [, link] = /href="\/\?(procedure=5115[^"]*)"/.exec(sentence) ?? [];
-    assert.equal(new URLSearchParams(link?.replaceAll("&amp;", "&")).get("near"), near);
-    const then = textIn(writtenAt(link?.replaceAll("&amp;", "&") ?? "", placedVersions).sentence, "h1");
-    if (near.includes(", ")) assert.match(then, /of Winnemucca, NV/);
-    else assert.equal(then, `“${near}” is in several states.`);
+    const query = textIn(sentence, "h1").includes("may mean") ? link?.replaceAll("&amp;", "&") : `q=${words}`;
+    const said = textIn(writtenAt(query ?? "", placedVersions).sentence, "h1");
+    if (near.includes(", ")) assert.match(said, /of Winnemucca, NV/);
+    else assert.equal(said, `“${near}” is in several states.`);
   }
   // With a word between, the procedure is sure, and only the place is a question. Its links lead on.
   for (const words of ["knee replacement in Springfield", "reemplazo de rodilla en Springfield"]) {
@@ -596,11 +602,11 @@ test("words that may mean a procedure promise no prices, in a place least of all
     for (const html of [sentence, head])
       assert.doesNotMatch(html, /ha(s|ve) prices|with prices|See prices/, words);
     if (sentence.includes('href="/?procedure='))
-      assert.match(sentence, /Look for prices( of other care)?.{0,30}:</);
+      assert.match(sentence, /Look for prices( of other care)?.{0,30}:<|Did you mean “/);
   }
 });
 
-test("a single procedure that words don't surely mean is named as probable, several are counted", () => {
+test("a single procedure that words don't surely mean is shown with a question, several are counted", () => {
   for (const words of [
     "knee replacement, right, ASAP",
     "knee replacement 99950",
@@ -610,9 +616,11 @@ test("a single procedure that words don't surely mean is named as probable, seve
     const path = `/search?type=procedure&limit=10&q=${encodeURIComponent(words)}`;
     const { data } = Object(askEndpoint(placedVersions, path));
     const { sentence } = writtenAt(`q=${encodeURIComponent(words)}`, placedVersions);
-    const said =
-      data.length === 1 ? `probably means: ${titleOf(data[0])}` : `may mean one of ${data.length} procedures`;
-    assert.equal(textIn(sentence, "h1"), encoded(`“${words}” ${said}.`), words);
+    const heading = textIn(sentence, "h1");
+    const question = encoded(`Did you mean “${titleOf(data[0])}”? You typed “${words}”.`);
+    assert.equal(sentence.includes(question), data.length === 1, words);
+    if (data.length === 1) assert.ok(heading.includes(` for ${nameOf(data[0])}`), heading);
+    else assert.equal(heading, encoded(`“${words}” may mean one of ${data.length} procedures.`));
   }
 });
 
@@ -668,8 +676,11 @@ test("what the data can't have is the first answer, without any price, and with 
 
 test("words that were set aside are named, and what remains is offered with the place", () => {
   const { sentence } = writtenAt("q=zzxqy+cataract+surgery+in+Texas&year=2024");
-  assert.match(sentence, /Nothing matches all words\. Set aside: zzxqy\. .*in Texas:/);
-  assert.match(sentence, /href="\/\?year=2024&amp;procedure=5491&amp;state=TX"/);
+  assert.match(textIn(sentence, "h1"), /^In Texas, .* for cataract surgery/);
+  assert.match(
+    sentence,
+    /Did you mean “.*”\? You typed “zzxqy cataract surgery in Texas”\. Nothing matches all words\. Set aside: zzxqy\./,
+  );
   assert.match(writtenAt("q=colonoscopy+45378").sentence, /Set aside: 45378\./);
   const none = writtenAt("q=qqqq+%3Cu%3E").sentence;
   assert.match(none, /<h1>Nothing matches “qqqq &lt;u>”\.<\/h1>.*See what there is/);
@@ -775,7 +786,7 @@ test("a hospital's page says why the asked procedure has no price, and asks for 
   const suppressed = doing.filter(({ status }) => status === "suppressed");
   const others = list("state=TX").data.filter(({ ccn }) => doing.every((one) => one.ccn !== ccn));
   for (const [hospitals, said] of [
-    [priced, /For a knee, hip or shoulder replacement it charges \$/],
+    [priced, /For a knee, hip or shoulder replacement you pay about \$[\d,]+ with Medicare\. It charges \$/],
     [
       suppressed,
       /It has no price for a knee, hip or shoulder replacement: too few Medicare patients for a price\./,
