@@ -88,7 +88,7 @@ testOfClicks(
     await page.keyboard.press("Enter");
     await page.getByText("“Sangamon County” is a county, and counties aren't known here").waitFor();
     await page.goto("/?procedure=5072&near=Sprinfield,+IL");
-    await page.getByRole("link", { name: "Springfield, IL" }).click();
+    await page.getByRole("link", { name: "Springfield, Illinois" }).click();
     await page.locator(".sentence h1", { hasText: "of Springfield, IL" }).waitFor();
   },
 );

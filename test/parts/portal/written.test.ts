@@ -22,6 +22,7 @@ import { milesText, placesFor } from "../../../server/parts/portal/browser/aroun
 import { choiceOf } from "../../../server/parts/portal/browser/choice.ts";
 import type { PageSettings } from "../../../server/parts/portal/browser/context.ts";
 import { hospitalText, hospitalViewOf } from "../../../server/parts/portal/browser/hospital-words.ts";
+import { withStateName } from "../../../server/parts/portal/browser/states.ts";
 import {
   comparison,
   mainClause,
@@ -379,9 +380,9 @@ test("the field of the place suggests the city or the state that its words name"
     [["DC", "D.C.", "district of columbia"], ["District of Columbia"]],
     [["New York NY", "New York City", "NYC", "new york, n.y."], within("New York, NY")],
     [["New York"], ["New York", ...within("New York, NY")]],
-    [["Washington"], ["Washington", "Within 25 miles of Washington, DC"]],
+    [["Washington"], ["Washington", "Washington, District of Columbia"]],
     [["washington state", "State of Washington"], ["Washington"]],
-    [["Houston", "Miami", "Chicago"], [/^Within 25 miles of (Houston, TX|Miami, FL|Chicago, IL)$/]],
+    [["Houston", "Miami", "Chicago"], [/^(Houston, Texas|Miami, Florida|Within 25 miles of Chicago, IL)$/]],
     [["Houston TX", "houston, texas"], within("Houston, TX")],
     [["Los Angeles", "los angeles, california"], within("Los Angeles, CA")],
     [["Virginia Beach"], within("Virginia Beach, VA")],
@@ -401,8 +402,13 @@ test("a city that several states have is a question, also in an address, and an 
     ["Springfield", ["IL", "MA", "MO"]],
     ["kansas city", ["KS", "MO"]],
   ] as const) {
-    const { doubt, options } = placesFor(city, null, null, askPlaced);
+    const { doubt, options, isQuestion } = placesFor(city, null, null, askPlaced);
     assert.match(doubt, /^Several states have a place “/);
+    assert.equal(isQuestion, true, "no option is marked before it is chosen");
+    for (const { title, group, detail } of options) {
+      assert.match(title, new RegExp(`^${city}, [A-Z][a-z. ]+`, "i"), "a state's name in full");
+      assert.deepEqual([group, detail], ["Within 25 miles of", undefined], "said once, above the cities");
+    }
     const { sentence } = writtenAt(`procedure=5115&near=${city}&state=TX`, placedVersions);
     assert.match(textIn(sentence, "h1"), /” is in several states\.$/);
     for (const state of states) {
@@ -432,7 +438,7 @@ test("a mistyped city leads to the likely ones, and names none as meant", () => 
   const { sentence } = writtenAt("procedure=5115&near=Winnemuca", placedVersions);
   assert.equal(textIn(sentence, "h1"), "The place “Winnemuca” isn't known here.");
   assert.ok(
-    sentence.includes('href="/?procedure=5115&amp;near=Winnemucca%2C+NV">Winnemucca, NV</a>'),
+    sentence.includes('href="/?procedure=5115&amp;near=Winnemucca%2C+NV">Winnemucca, Nevada</a>'),
     sentence,
   );
   assert.ok(sentence.includes('value="Winnemuca: not known"'), sentence);
@@ -440,7 +446,8 @@ test("a mistyped city leads to the likely ones, and names none as meant", () => 
 });
 
 test("a likely city is a link, a ZIP code in a text decides, and a county is named, in a field and in any address", () => {
-  const linkTo = (near: string) => `href="/?procedure=5115&amp;near=${encodeURIComponent(near)}">${near}</a>`;
+  const linkTo = (near: string) =>
+    `href="/?procedure=5115&amp;near=${encodeURIComponent(near)}">${withStateName(near)}</a>`;
   const found = (text: string) => placesFor(text, null, null, askPlaced);
   const titles = (text: string) => found(text).options.map(({ title }) => title);
   for (const city of ["Sprinfield, IL", "sprinfield il"]) {
@@ -449,7 +456,7 @@ test("a likely city is a link, a ZIP code in a text decides, and a county is nam
     const words = writtenAt(`q=knee replacement ${city}`, placedVersions).sentence;
     assert.match(words, /miles of Springfield, IL.*Did you mean “Knee, hip or shoulder replacement”\?/);
     const alone = writtenAt(`q=${city}`, placedVersions).sentence;
-    assert.ok(alone.includes('href="/?near=Springfield%2C+IL">Springfield, IL</a>'), alone);
+    assert.ok(alone.includes('href="/?near=Springfield%2C+IL">Springfield, Illinois</a>'), alone);
     assert.deepEqual([found(city).doubt, ...titles(city)], ["", ...within("Springfield, IL")]);
   }
   for (const text of ["springfield il 62704", "62704-1234"]) {

@@ -14,7 +14,7 @@ import {
   type Way,
   wayOn,
 } from "./nothing.ts";
-import { countyText, namesCounty, type UnknownPlace } from "./states.ts";
+import { countyText, namesCounty, type UnknownPlace, withStateName } from "./states.ts";
 import {
   comparison,
   isPriced,
@@ -199,17 +199,17 @@ function unknownText(
   last: Way,
   dropped: Record<string, null> = {},
 ): Nothing {
-  const ways = [
-    ...[...namesakes, ...likely].map((near) => ({ text: near, changes: { ...dropped, ...nowhere, near } })),
-    last,
-  ];
-  if (namesakes.length > 0) return { title: `“${text}” is in several states`, why: "Choose one:", ways };
-  if (likely.length > 0)
-    return {
-      title: `The place “${text}” isn't known here`,
-      why: `${likely.length === 1 ? "It may be" : "It may be one of these"}:`,
-      ways,
-    };
+  const ways = [last];
+  const matches = [...namesakes, ...likely].map((near) => ({
+    ...{ text: withStateName(near), detail: "", changes: { ...dropped, ...nowhere, near } },
+  }));
+  if (namesakes.length > 0) {
+    return { title: `“${text}” is in several states`, why: "", before: "Choose one:", matches, ways };
+  }
+  if (likely.length > 0) {
+    const before = likely.length === 1 ? "It may be:" : "It may be one of these:";
+    return { title: `The place “${text}” isn't known here`, why: "", before, matches, ways };
+  }
   const why = namesCounty(text)
     ? countyText(text)
     : isState

@@ -50,7 +50,7 @@ export interface Nothing {
   see?: string;
   /** Text before the matches. */
   before?: string;
-  /** The procedures that words may mean. */
+  /** The procedures or places that words may mean. */
   matches?: (Way & { detail: string })[];
   ways: Way[];
 }

@@ -35,10 +35,11 @@ function Prices({ words: { found, nothing, also }, code, band }: PricesProps) {
   if (found === null) {
     const links = (nothing?.ways ?? []).map((way) => html`<a href=${hrefOf(way)}>${way.text}</a>`);
     const { title, why, see, before = "", matches = [] } = nothing ?? {};
-    return html`<h1>${title}.</h1>${band}${meant}
-      <p class="under">${why} ${see && html`<a href=${see}>${seeTitle(see)}</a>`} ${links.map((link, i) => html`${(i > 0 || see) && " · "}${link}`)}</p>
-      ${before && html`<p class="under">${before}</p>`}
-      ${matches.map((way) => html`<p class="under"><a href=${hrefOf(way)}>${way.text}</a> <small class="quiet">${way.detail}</small></p>`)}`;
+    const other = html`<p class="under">${why} ${see && html`<a href=${see}>${seeTitle(see)}</a>`} ${links.map((link, i) => html`${(i > 0 || see) && " · "}${link}`)}</p>`;
+    const list = html`${before && html`<p class="under">${before}</p>`}
+      ${matches.map((way) => html`<p class="match"><a href=${hrefOf(way)}>${way.text}</a> <small class="quiet">${way.detail}</small></p>`)}`;
+    // Without a reason to say, the links to what may be meant come first.
+    return html`<h1>${title}.</h1>${band}${meant}${why ? html`${other}${list}` : html`${list}${other}`}`;
   }
   const { main, share, own, paid, comparison } = found;
   return html`<h1>${main.map(shown)}</h1>${band}${meant}<p class="under small">${share}</p>
