@@ -22,9 +22,11 @@ import { milesText, placesFor } from "../../server/parts/portal/browser/around.t
 import { choiceOf } from "../../server/parts/portal/browser/choice.ts";
 import type { PageSettings } from "../../server/parts/portal/browser/context.ts";
 import { hospitalText, hospitalViewOf } from "../../server/parts/portal/browser/hospital-words.ts";
+import { withStateName } from "../../server/parts/portal/browser/states.ts";
 import {
   comparison,
   mainClause,
+  nameOf,
   sameShare,
   shareOf,
   standingText,
@@ -92,7 +94,7 @@ test("the explore page and its embeds contain the title, sentence and numbers fo
     assert.equal(metaOf(html, "og:description"), metaOf(html, "description"));
     assert.equal(metaOf(html, "og:title"), textIn(html, "title"));
     if (path === "/") assert.ok(rowsIn(html)[1].includes(money(summary.max_charge)), "the dearest is first");
-    assert.match(html, /href="\/facilities\/0000\d\d\?year=2023&amp;procedure=\d{4}"/);
+    assert.match(html, /href="\/facilities\/0000\d\d\?year=2023&amp;state=NY&amp;procedure=\d{4}"/);
   }
 });
 
@@ -143,7 +145,7 @@ test("a hospital's description gives its charge for the chosen procedure, or sta
   const saidOf = async (procedure: string) =>
     metaOf(await pageAt(`/facilities/000001?procedure=${procedure}`), "description") ?? "";
   const said = await saidOf(code);
-  assert.match(said, /CCN 000001\. For [a-z].* it charges \$/);
+  assert.match(said, /CCN 000001\. For [a-z].* you pay about \$[\d,]+ with Medicare\. It charges \$/);
   for (const amount of [submitted_charge, medicare_allowed, medicare_allowed / 5])
     assert.ok(said.includes(money(amount)), `${money(amount)} is in ${said}`);
   assert.match(await saidOf("5361"), /CCN 000001\. It has no price for gallbladder/);
@@ -378,9 +380,9 @@ test("the field of the place suggests the city or the state that its words name"
     [["DC", "D.C.", "district of columbia"], ["District of Columbia"]],
     [["New York NY", "New York City", "NYC", "new york, n.y."], within("New York, NY")],
     [["New York"], ["New York", ...within("New York, NY")]],
-    [["Washington"], ["Washington", "Within 25 miles of Washington, DC"]],
+    [["Washington"], ["Washington", "Washington, District of Columbia"]],
     [["washington state", "State of Washington"], ["Washington"]],
-    [["Houston", "Miami", "Chicago"], [/^Within 25 miles of (Houston, TX|Miami, FL|Chicago, IL)$/]],
+    [["Houston", "Miami", "Chicago"], [/^(Houston, Texas|Miami, Florida|Within 25 miles of Chicago, IL)$/]],
     [["Houston TX", "houston, texas"], within("Houston, TX")],
     [["Los Angeles", "los angeles, california"], within("Los Angeles, CA")],
     [["Virginia Beach"], within("Virginia Beach, VA")],
@@ -400,8 +402,13 @@ test("a city that several states have is a question, also in an address, and an 
     ["Springfield", ["IL", "MA", "MO"]],
     ["kansas city", ["KS", "MO"]],
   ] as const) {
-    const { doubt, options } = placesFor(city, null, null, askPlaced);
+    const { doubt, options, isQuestion } = placesFor(city, null, null, askPlaced);
     assert.match(doubt, /^Several states have a place “/);
+    assert.equal(isQuestion, true, "no option is marked before it is chosen");
+    for (const { title, group, detail } of options) {
+      assert.match(title, new RegExp(`^${city}, [A-Z][a-z. ]+`, "i"), "a state's name in full");
+      assert.deepEqual([group, detail], ["Within 25 miles of", undefined], "said once, above the cities");
+    }
     const { sentence } = writtenAt(`procedure=5115&near=${city}&state=TX`, placedVersions);
     assert.match(textIn(sentence, "h1"), /” is in several states\.$/);
     for (const state of states) {
@@ -431,7 +438,7 @@ test("a mistyped city leads to the likely ones, and names none as meant", () => 
   const { sentence } = writtenAt("procedure=5115&near=Winnemuca", placedVersions);
   assert.equal(textIn(sentence, "h1"), "The place “Winnemuca” isn't known here.");
   assert.ok(
-    sentence.includes('href="/?procedure=5115&amp;near=Winnemucca%2C+NV">Winnemucca, NV</a>'),
+    sentence.includes('href="/?procedure=5115&amp;near=Winnemucca%2C+NV">Winnemucca, Nevada</a>'),
     sentence,
   );
   assert.ok(sentence.includes('value="Winnemuca: not known"'), sentence);
@@ -439,19 +446,17 @@ test("a mistyped city leads to the likely ones, and names none as meant", () => 
 });
 
 test("a likely city is a link, a ZIP code in a text decides, and a county is named, in a field and in any address", () => {
-  const linkTo = (near: string) => `href="/?procedure=5115&amp;near=${encodeURIComponent(near)}">${near}</a>`;
+  const linkTo = (near: string) =>
+    `href="/?procedure=5115&amp;near=${encodeURIComponent(near)}">${withStateName(near)}</a>`;
   const found = (text: string) => placesFor(text, null, null, askPlaced);
   const titles = (text: string) => found(text).options.map(({ title }) => title);
   for (const city of ["Sprinfield, IL", "sprinfield il"]) {
     const { sentence } = writtenAt(`procedure=5115&near=${city}`, placedVersions);
     assert.ok(sentence.includes(linkTo("Springfield, IL").replace("%20", "+")), sentence);
     const words = writtenAt(`q=knee replacement ${city}`, placedVersions).sentence;
-    assert.match(
-      words,
-      /Look for prices in Springfield, IL:.*href="\/\?procedure=5115&amp;near=Springfield%2C\+IL"/,
-    );
+    assert.match(words, /miles of Springfield, IL.*Did you mean “Knee, hip or shoulder replacement”\?/);
     const alone = writtenAt(`q=${city}`, placedVersions).sentence;
-    assert.ok(alone.includes('href="/?near=Springfield%2C+IL">Springfield, IL</a>'), alone);
+    assert.ok(alone.includes('href="/?near=Springfield%2C+IL">Springfield, Illinois</a>'), alone);
     assert.deepEqual([found(city).doubt, ...titles(city)], ["", ...within("Springfield, IL")]);
   }
   for (const text of ["springfield il 62704", "62704-1234"]) {
@@ -468,7 +473,7 @@ test("a likely city is a link, a ZIP code in a text decides, and a county is nam
       );
     assert.match(
       writtenAt(`q=knee replacement ${county}`, placedVersions).sentence,
-      /Set aside: \w+, (county|parish)\. Counties aren.{1,5}t known here\. Look for prices( in Illinois)?:/,
+      /Did you mean “Knee, hip or shoulder replacement”.*Set aside: \w+, (county|parish)\. Counties aren.{1,5}t known here\./,
       county,
     );
     assert.deepEqual(
@@ -533,7 +538,15 @@ test("Maryland is named only where the place is in Maryland", () => {
 });
 
 test("a ZIP code beside a procedure is kept in the links to what the words may mean", () => {
-  for (const words of ["27447 60614", "knee replacement 60614", "pacemaker 60614"]) {
+  for (const words of ["27447 60614", "knee replacement 60614"]) {
+    const { sentence } = writtenAt(`q=${words}`, placedVersions);
+    assert.match(textIn(sentence, "h1"), /^Within 25 miles of 60614, /, words);
+    assert.match(
+      sentence,
+      new RegExp(`Did you mean “Knee, hip or shoulder replacement”\\? You typed “${words}”`),
+    );
+  }
+  for (const words of ["pacemaker 60614"]) {
     const { sentence } = writtenAt(`q=${words}`, placedVersions);
     assert.match(sentence, /Look for prices near 60614:/, words);
     assert.doesNotMatch(sentence, /Set aside/);
@@ -555,10 +568,10 @@ test("a city beside a procedure without a word between is a place, and a name of
     const { sentence } = writtenAt(`q=${words}`, placedVersions);
     assert.doesNotMatch(sentence, /Set aside/, words);
     const [, link] = /href="\/\?(procedure=5115[^"]*)"/.exec(sentence) ?? [];
-    assert.equal(new URLSearchParams(link?.replaceAll("&amp;", "&")).get("near"), near);
-    const then = textIn(writtenAt(link?.replaceAll("&amp;", "&") ?? "", placedVersions).sentence, "h1");
-    if (near.includes(", ")) assert.match(then, /of Winnemucca, NV/);
-    else assert.equal(then, `“${near}” is in several states.`);
+    const query = textIn(sentence, "h1").includes("may mean") ? link?.replaceAll("&amp;", "&") : `q=${words}`;
+    const said = textIn(writtenAt(query ?? "", placedVersions).sentence, "h1");
+    if (near.includes(", ")) assert.match(said, /of Winnemucca, NV/);
+    else assert.equal(said, `“${near}” is in several states.`);
   }
   // With a word between, the procedure is sure, and only the place is a question. Its links lead on.
   for (const words of ["knee replacement in Springfield", "reemplazo de rodilla en Springfield"]) {
@@ -596,11 +609,11 @@ test("words that may mean a procedure promise no prices, in a place least of all
     for (const html of [sentence, head])
       assert.doesNotMatch(html, /ha(s|ve) prices|with prices|See prices/, words);
     if (sentence.includes('href="/?procedure='))
-      assert.match(sentence, /Look for prices( of other care)?.{0,30}:</);
+      assert.match(sentence, /Look for prices( of other care)?.{0,30}:<|Did you mean “/);
   }
 });
 
-test("a single procedure that words don't surely mean is named as probable, several are counted", () => {
+test("a single procedure that words don't surely mean is shown with a question, several are counted", () => {
   for (const words of [
     "knee replacement, right, ASAP",
     "knee replacement 99950",
@@ -610,9 +623,11 @@ test("a single procedure that words don't surely mean is named as probable, seve
     const path = `/search?type=procedure&limit=10&q=${encodeURIComponent(words)}`;
     const { data } = Object(askEndpoint(placedVersions, path));
     const { sentence } = writtenAt(`q=${encodeURIComponent(words)}`, placedVersions);
-    const said =
-      data.length === 1 ? `probably means: ${titleOf(data[0])}` : `may mean one of ${data.length} procedures`;
-    assert.equal(textIn(sentence, "h1"), encoded(`“${words}” ${said}.`), words);
+    const heading = textIn(sentence, "h1");
+    const question = encoded(`Did you mean “${titleOf(data[0])}”? You typed “${words}”.`);
+    assert.equal(sentence.includes(question), data.length === 1, words);
+    if (data.length === 1) assert.ok(heading.includes(` for ${nameOf(data[0])}`), heading);
+    else assert.equal(heading, encoded(`“${words}” may mean one of ${data.length} procedures.`));
   }
 });
 
@@ -668,8 +683,11 @@ test("what the data can't have is the first answer, without any price, and with 
 
 test("words that were set aside are named, and what remains is offered with the place", () => {
   const { sentence } = writtenAt("q=zzxqy+cataract+surgery+in+Texas&year=2024");
-  assert.match(sentence, /Nothing matches all words\. Set aside: zzxqy\. .*in Texas:/);
-  assert.match(sentence, /href="\/\?year=2024&amp;procedure=5491&amp;state=TX"/);
+  assert.match(textIn(sentence, "h1"), /^In Texas, .* for cataract surgery/);
+  assert.match(
+    sentence,
+    /Did you mean “.*”\? You typed “zzxqy cataract surgery in Texas”\. Nothing matches all words\. Set aside: zzxqy\./,
+  );
   assert.match(writtenAt("q=colonoscopy+45378").sentence, /Set aside: 45378\./);
   const none = writtenAt("q=qqqq+%3Cu%3E").sentence;
   assert.match(none, /<h1>Nothing matches “qqqq &lt;u>”\.<\/h1>.*See what there is/);
@@ -775,7 +793,7 @@ test("a hospital's page says why the asked procedure has no price, and asks for 
   const suppressed = doing.filter(({ status }) => status === "suppressed");
   const others = list("state=TX").data.filter(({ ccn }) => doing.every((one) => one.ccn !== ccn));
   for (const [hospitals, said] of [
-    [priced, /For a knee, hip or shoulder replacement it charges \$/],
+    [priced, /For a knee, hip or shoulder replacement you pay about \$[\d,]+ with Medicare\. It charges \$/],
     [
       suppressed,
       /It has no price for a knee, hip or shoulder replacement: too few Medicare patients for a price\./,

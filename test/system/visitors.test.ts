@@ -88,7 +88,7 @@ testOfClicks(
     await page.keyboard.press("Enter");
     await page.getByText("“Sangamon County” is a county, and counties aren't known here").waitFor();
     await page.goto("/?procedure=5072&near=Sprinfield,+IL");
-    await page.getByRole("link", { name: "Springfield, IL" }).click();
+    await page.getByRole("link", { name: "Springfield, Illinois" }).click();
     await page.locator(".sentence h1", { hasText: "of Springfield, IL" }).waitFor();
   },
 );
@@ -328,3 +328,30 @@ testOfClicks(
     assert.match(await fields[0].inputValue(), /^Knee/);
   },
 );
+
+testOfClicks(
+  "a place stays on the way to a hospital's page and back, and hospitals nearby have amounts",
+  async () => {
+    const exported = String((await call(server, "GET /api/v1/export.csv?procedure=5072")).body);
+    const known: Record<string, string>[] = parse(exported, { columns: true });
+    const { zip } = known.find(({ status }) => status === "priced") ?? assert.fail("a hospital");
+    const page = await open(`/?procedure=5072&near=${zip}&within=100`);
+    await page.locator(".facilities tbody .name a").first().click();
+    await page
+      .getByText(/^For skin growth removal or biopsy you pay about \$[\d,]+ with Medicare\. It charges \$/)
+      .waitFor();
+    const near = page.locator(".near tbody tr").first();
+    await near.waitFor();
+    const texts = await near.locator("td.number").allInnerTexts();
+    assert.equal(texts.length, 3, "miles and two amounts");
+    for (const text of texts.slice(1)) assert.match(text, /^(\$[\d,]+|–)$/);
+    await page.getByRole("link", { name: "Explore", exact: true }).click();
+    await page.locator(".sentence h1", { hasText: `Within 100 miles of ${zip}, you pay about` }).waitFor();
+  },
+);
+
+testOfClicks("letters with two readings are one tap away from the other reading", async () => {
+  const page = await open("/?q=knee+replacement+ok");
+  await page.getByRole("link", { name: "knee replacement in Oklahoma" }).click();
+  await addressed(page, (url) => url.searchParams.get("state") === "OK");
+});

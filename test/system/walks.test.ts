@@ -894,12 +894,24 @@ testOfClicks(
       assert.ok((await first.innerText()).includes(milesText(data[0].distance, data[0].zip === zip)));
       await act(first.getByRole("link", { name: data[0].facility, exact: true }).click());
       const charge = dollars(data[0].submitted_charge ?? 0);
-      await page.locator(".under", { hasText: `For a ${name} it charges ${charge}` }).waitFor();
+      const own = page.locator(".under", { hasText: `For a ${name} you pay about $` });
+      assert.ok((await own.innerText()).includes(`with Medicare. It charges ${charge}`));
       const [row, ...others] = await page.locator(".standing tbody tr").allInnerTexts();
       assert.ok(row.includes(charge) && others.length > 0, `the first row is the procedure's: ${row}`);
     });
   },
 );
+
+/** Asserts that a list has Springfield's states in full, what they share once, and nothing marked. */
+async function isAskedOnce(list: Locator, shared: string) {
+  await list.getByText("Springfield, Massachusetts", { exact: true }).waitFor();
+  const text = await list.innerText();
+  assert.equal(text.split(shared).length, 2, text);
+  assert.doesNotMatch(text, /Springfield, [A-Z]{2}\b/);
+  assert.equal(await list.locator("[aria-selected=true]").count(), 0);
+  for (const option of await list.getByRole("option").all())
+    assert.ok(((await option.boundingBox())?.height ?? 0) >= 44, "a finger can choose it");
+}
 
 testOfClicks(
   "a city without a hospital in the data is a place, and a name of several cities is a question",
@@ -913,15 +925,25 @@ testOfClicks(
     for (const [text, title, near] of [
       ["Houston TX", "Within 25 miles of Houston, TX", "Houston, TX"],
       ["New York City", "Within 25 miles of New York, NY", "New York, NY"],
-      ["Springfield", "Several states have a place “Springfield”.", "Springfield"],
-    ]) {
+      ["Springfield", null, "Springfield"],
+    ] as const) {
       await place.fill(text);
-      await page.locator(".place [aria-selected=true] > span", { hasText: title }).waitFor();
+      if (title !== null)
+        await page.locator(".place [aria-selected=true] > span", { hasText: title }).waitFor();
+      else await isAskedOnce(page.locator(".place [role=listbox]"), "Within 25 miles of");
       await page.keyboard.press("Enter");
       await addressed(page, (url) => url.searchParams.get("near") === near);
       assert.equal(new URL(page.url()).searchParams.get("state"), null);
     }
-    await page.getByRole("link", { name: "Springfield, IL" }).click();
+    const choices = page.locator(".match");
+    await isAskedOnce(page.locator(".sentence"), "Choose one:");
+    const boxes = await Promise.all((await choices.locator("a").all()).map((one) => one.boundingBox()));
+    assert.ok(boxes.length > 20);
+    for (const [i, box] of boxes.entries()) {
+      assert.ok(box !== null && box.height >= 44, "a finger can choose it");
+      assert.ok(i === 0 || box.y >= (boxes[i - 1]?.y ?? 0) + 44, "each has a line of its own");
+    }
+    await page.getByRole("link", { name: "Springfield, Illinois" }).click();
     await addressed(page, (url) => url.searchParams.get("near") === "Springfield, IL");
     await guarded.close();
     guarded.assertWellBehaved();

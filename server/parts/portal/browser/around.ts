@@ -18,7 +18,7 @@ import {
   radiusesInMiles,
   shortText,
 } from "./choice.ts";
-import { countyText, isAlike, namesakesIn, namesCounty, stateOf, states } from "./states.ts";
+import { countyText, isAlike, namesakesIn, namesCounty, stateOf, states, withStateName } from "./states.ts";
 import { isPriced } from "./words.ts";
 
 /** Finds places, and hospitals around them. */
@@ -125,7 +125,7 @@ export function placesFor(
   const isBoth = cities.options.length > 0;
   const wholly = begun.map(optionOf).map((one) => (isBoth ? { ...one, detail: "the whole state" } : one));
   const options = [...wholly, ...cities.options, ...inside.map(optionOf)];
-  if (options.length > 0) return { doubt: begun.length > 0 ? "" : cities.doubt, options };
+  if (options.length > 0) return begun.length > 0 ? { doubt: "", options } : { ...cities, options };
   const alike = all.filter(([, { name }]) => isAlike(name, words));
   const unknown = isShort(text)
     ? shortText(text)
@@ -143,6 +143,12 @@ const circle = (near: string, miles: number, city: string | null = null): Option
   title: `Within ${miles} miles of ${city ?? near}`,
   detail: city === null ? undefined : `ZIP code ${near}`,
   more: { near, within: String(miles), city },
+});
+
+/** A city among several. What is said once above all isn't repeated for each. */
+const among = (option: Option, city: string): Option => ({
+  ...option,
+  ...{ title: withStateName(city), group: `Within ${defaultMiles} miles of`, detail: undefined },
 });
 
 const circlesAround = (near: string) => offeredMiles.map((miles) => circle(near, miles));
@@ -171,7 +177,8 @@ function citiesFor(text: string, year: string | null, ask: Ask): Doubtful {
   if (likely.length > 1)
     return {
       doubt: `No place “${printable(text)}” is known here.`,
-      options: likely.map((name) => circle(name, defaultMiles)),
+      options: likely.map((name) => among(circle(name, defaultMiles), name)),
+      isQuestion: true,
     };
   const city = isClear || named.length > 0 ? text : alike();
   const rows = city === undefined ? [] : rowsIn(city);
@@ -187,12 +194,13 @@ function citiesFor(text: string, year: string | null, ask: Ask): Doubtful {
     const zips = [...Map.groupBy(there, ({ zip }) => zip)].sort(([, a], [, b]) => b.length - a.length);
     const [[zip] = [null]] = zips;
     const name = zip === null ? named.find((one) => stateIn(one) === state) : `${there[0].city}, ${state}`;
-    return name === undefined
-      ? []
-      : radiuses.map((miles) => (zip === null ? circle(name, miles) : circle(zip, miles, name)));
+    if (name === undefined) return [];
+    const circles = radiuses.map((miles) => (zip === null ? circle(name, miles) : circle(zip, miles, name)));
+    return inOrder.length === 1 ? circles : circles.map((one) => among(one, name));
   });
   const isOpen = first.length + withHospitals.length === 0 && named.length > 1;
-  return { doubt: isOpen ? `Several states have a place “${named[0].slice(0, -4)}”.` : "", options };
+  const doubt = isOpen ? `Several states have a place “${named[0].slice(0, -4)}”.` : "";
+  return { doubt, options, isQuestion: isOpen };
 }
 
 /** The city among namesakes that a search for a procedure means; undefined if none is far larger than the others. */

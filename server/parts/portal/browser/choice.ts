@@ -174,6 +174,8 @@ export interface Doubtful {
   /** Why no suggestion may be what is meant. */
   doubt: string;
   options: Option[];
+  /** Whether the doubt is a question that the options answer. Then none of them is marked at first. */
+  isQuestion?: boolean | undefined;
 }
 
 /** Whether a text is too short for a search: words are found from their third letter on. */

@@ -21,7 +21,7 @@ interface ChooserProps {
   placeholder?: string;
   /**
    * Finds suggestions for a text, or the initial suggestions for an empty text. An error's message is shown. A doubt is
-   * the first suggestion. Whoever chooses it calls `search`.
+   * the first suggestion. Whoever chooses it calls `search`. A doubt that is a question stands above the suggestions.
    */
   find: (text: string) => Promise<Option[] | Doubtful>;
   choose: (option: Option) => void;
@@ -47,7 +47,7 @@ export function Chooser(props: ChooserProps) {
   const options = found?.options;
   const isOpen = text !== null && (found !== null || message !== "");
   /** Index of the option that Enter chooses; -1 for none. For a typed text, it is 0 until an arrow key is pressed. */
-  const chosen = active === -1 && text?.trim() ? 0 : active;
+  const chosen = active === -1 && text?.trim() && !found?.isQuestion ? 0 : active;
 
   useEffect(() => {
     if (text === null) return;
@@ -56,13 +56,18 @@ export function Chooser(props: ChooserProps) {
       try {
         const answer = await find(text.trim());
         if (isOver) return;
-        const { options: matches, doubt } = Array.isArray(answer) ? { options: answer, doubt: "" } : answer;
+        const {
+          options: matches,
+          doubt,
+          isQuestion,
+        }: Doubtful = Array.isArray(answer) ? { options: answer, doubt: "" } : answer;
         const said = { id: doubtId, title: doubt, detail: "See more" };
-        const options = doubt === "" ? matches : [said, ...matches];
+        const options = doubt === "" || isQuestion ? matches : [said, ...matches];
         const by = entered.current?.text === text ? entered.current.key : null;
-        const option = by === "Enter" ? options[0] : by === "Tab" ? exact(options, text) : undefined;
+        const option =
+          by === "Enter" ? (isQuestion ? said : options[0]) : by === "Tab" ? exact(options, text) : undefined;
         if (option) pick(option, text);
-        else show({ of: text, options, doubt });
+        else show({ of: text, options, doubt, isQuestion });
       } catch (error) {
         if (!isOver) show(null, sentenceOf(asFailure(error)));
       }
@@ -119,6 +124,7 @@ export function Chooser(props: ChooserProps) {
       const isAnswered = found?.of === text || message !== "";
       if (!isAnswered) entered.current = text.trim() === "" ? null : { text, key: event.key };
       else if (option) pick(option);
+      else if (isChosen && found?.isQuestion) pick({ id: doubtId, title: "" });
     } else if (event.key === "Escape" && text !== null) {
       event.preventDefault();
       close();
@@ -152,7 +158,7 @@ export function Chooser(props: ChooserProps) {
     />
     ${(detail || isCut) && html`<small class=${`detail quiet ${text === null ? "" : "away"}`}>${[isCut && value, detail].filter(Boolean).join(" · ")}</small>`}
     <ul id=${`${id}-list`} ref=${list} role="listbox" aria-label=${label} hidden=${!isOpen || !options?.length} tabindex="-1">
-      ${options?.map(
+      ${found?.isQuestion && html`<li role="presentation" class="group">${found.doubt}</li>`}${options?.map(
         (option, i) => html`${
           option.group !== undefined &&
           option.group !== options[i - 1]?.group &&

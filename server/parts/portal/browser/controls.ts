@@ -31,7 +31,7 @@ import { knownOf, type View } from "./explore-data.ts";
 import { placeShown } from "./explore-words.ts";
 import { YearField, yearsOf } from "./form.ts";
 import { choose, pin } from "./location.ts";
-import { detailOf, doubtOf, meaningText, nothingMatches, surelyMeant } from "./nothing.ts";
+import { detailOf, doubtOf, nothingMatches, questionText, severalText, surelyMeant } from "./nothing.ts";
 import { stateOf } from "./states.ts";
 import { SearchForm } from "./without-script.ts";
 import { fieldExamples, type Procedure, titleOf } from "./words.ts";
@@ -145,8 +145,8 @@ async function findProcedure(
   const said = doubtOf(found);
   // Suggestions are ordered by relevance, so they aren't grouped by part of the body.
   const unique = [...new Map(options.reverse().map((option) => [option.id, option])).values()].reverse();
-  const titles = unique.map(({ title }) => title);
-  const unsure = `${meaningText(text, titles, "several procedures")}.`;
+  const unsure =
+    unique.length === 1 ? questionText(text, unique[0].title) : `${severalText(text, "several procedures")}.`;
   const doubt = said || (unique.length === 0 ? nothingMatches(text) : meant === null ? unsure : "");
   const suggested = unique.map((option) => ({
     ...option,

@@ -18,7 +18,7 @@ import {
 } from "./answers.ts";
 import { maxPageRows, nearestOf, rankAmong, understood } from "./around.ts";
 import { type Choice, comparing, defaultProcedure, placedAt, placeOf, sortKeys } from "./choice.ts";
-import { type OtherMeaning, otherMeaning, surelyMeant } from "./nothing.ts";
+import { type OtherMeaning, onlyMeant, otherMeaning, surelyMeant } from "./nothing.ts";
 import { type UnknownPlace, unknownPlace } from "./states.ts";
 import { entryOf, isPriced, type Standings } from "./words.ts";
 
@@ -210,12 +210,15 @@ function meantBy(code: string, year: string | null, ask: Ask) {
   return unlessFailed(found)?.procedure ?? null;
 }
 
-/** Shows the procedure that words surely mean. Otherwise shows no prices, so that no visitor takes them for an answer. */
+/**
+ * Shows the procedure that words surely mean, or the only one that they may mean, about which the text asks. Otherwise
+ * shows no prices, so that no visitor takes them for an answer.
+ */
 function searchedView(choice: Choice, words: string, ask: Ask): View {
   const searched = pathOf("/search", { q: words, type: "procedure", limit: mostMatches }, choice.year);
   const [found, versions] = ask<[SearchAnswer, DatasetsAnswer]>(searched, pathOf("/datasets"));
   const search = understood(found, choice.year, ask);
-  const meant = surelyMeant(search);
+  const meant = surelyMeant(search) ?? onlyMeant(search);
   if (meant !== null && !(search instanceof Failure)) {
     const meantChoice = placedAt({ ...choice, words: null, procedure: meant }, search.query.place);
     return { ...servedView(meantChoice, ask), search };

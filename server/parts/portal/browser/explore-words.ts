@@ -2,8 +2,19 @@ import { money, printable } from "../../../shared/browser/format.ts";
 import { unlessFailed } from "./answers.ts";
 import { type Choice, mostCompared, nowhere } from "./choice.ts";
 import { knownOf, type View } from "./explore-data.ts";
-import { alsoMeant, type Nothing, nothingText, otherText, searchText, type Way, wayOn } from "./nothing.ts";
-import { countyText, namesCounty, type UnknownPlace } from "./states.ts";
+import {
+  alsoMeant,
+  doubtOf,
+  type Nothing,
+  nothingText,
+  otherText,
+  questionText,
+  searchText,
+  surelyMeant,
+  type Way,
+  wayOn,
+} from "./nothing.ts";
+import { countyText, namesCounty, type UnknownPlace, withStateName } from "./states.ts";
 import {
   comparison,
   isPriced,
@@ -15,6 +26,7 @@ import {
   pricesTitle,
   sampleCaveat,
   textOf,
+  titleOf,
   type Word,
   whatIsPaid,
   whatYouPay,
@@ -31,8 +43,6 @@ export interface ExploreWords {
     main: Word[];
     /** The compared hospitals. A hospital that the data doesn't have has no name. */
     own: { letter: string; ccn: string; name: string | null; clause: Word[] }[];
-    /** What else the visitor's words may mean. */
-    also: { text: string; ways: Way[] } | null;
     /** What "you pay" means, in short. */
     share: string;
     /** What the hospital is paid, and the amounts of the year before if there are only two years. */
@@ -41,6 +51,8 @@ export interface ExploreWords {
   } | null;
   /** Null if a price was found. */
   nothing: Nothing | null;
+  /** What else the visitor's words may mean; null if they are sure, or no procedure is shown. */
+  also: { text: string; ways: Way[] } | null;
   /** Says that hospitals to compare are left out, or that the data version is older or gone; null if neither. */
   note: Note | null;
 }
@@ -68,7 +80,11 @@ export interface Note {
 export function wordsOf(view: View): ExploreWords {
   const { leftOut } = view.choice;
   const before = leftOut.length > 0 && `${mostCompared}. Left out: ${leftOut.map(printable).join(", ")}.`;
-  return { ...pricesOf(view), note: versionNote(view, knownOf(view)?.source.data_version, before || "") };
+  return {
+    ...pricesOf(view),
+    also: alsoOf(view),
+    note: versionNote(view, knownOf(view)?.source.data_version, before || ""),
+  };
 }
 
 /**
@@ -102,7 +118,7 @@ export function versionNote(
   return { text: texts.join(" "), link: isOlder || isGone || isPart ? link : null, isGone: isGone || isPart };
 }
 
-function pricesOf(view: View): Omit<ExploreWords, "note"> {
+function pricesOf(view: View): Omit<ExploreWords, "also" | "note"> {
   const { choice } = view;
   const known = knownOf(view);
   const procedure = known?.procedure;
@@ -114,7 +130,6 @@ function pricesOf(view: View): Omit<ExploreWords, "note"> {
   const paid = whatIsPaid(scope.source.data_year, median_allowed, facilities > 1);
   const found = {
     main: mainClause(choice, scope),
-    also: alsoOf(view),
     share: whatYouPay(scope.source.data_year),
     own: view.pinned.map(({ letter, ccn, entry, standings }) => {
       const clause = !entry
@@ -130,12 +145,18 @@ function pricesOf(view: View): Omit<ExploreWords, "note"> {
   return { title, found, nothing: null };
 }
 
-function alsoOf({ search }: View) {
+/** Says what else a visitor's words may mean, or asks whether the only procedure that they may mean is meant. */
+function alsoOf({ search, nation, code }: View) {
   const found = unlessFailed(search);
-  const ways = found ? alsoMeant(found) : [];
-  return found === null || ways.length === 0
-    ? null
-    : { text: `“${printable(found.query.q)}” also may be:`, ways };
+  if (found === null || code === "") return null;
+  const { q } = found.query;
+  const ways = alsoMeant(found);
+  const procedure = unlessFailed(nation)?.procedure;
+  if (procedure && surelyMeant(found) === null) {
+    const text = [questionText(q, titleOf(procedure)), doubtOf(found)].filter(Boolean).join(" ");
+    return { text, ways: [...ways, { text: "See what else there is", changes: null }] };
+  }
+  return ways.length === 0 ? null : { text: `“${printable(q)}” also may be:`, ways };
 }
 
 /**
@@ -178,17 +199,17 @@ function unknownText(
   last: Way,
   dropped: Record<string, null> = {},
 ): Nothing {
-  const ways = [
-    ...[...namesakes, ...likely].map((near) => ({ text: near, changes: { ...dropped, ...nowhere, near } })),
-    last,
-  ];
-  if (namesakes.length > 0) return { title: `“${text}” is in several states`, why: "Choose one:", ways };
-  if (likely.length > 0)
-    return {
-      title: `The place “${text}” isn't known here`,
-      why: `${likely.length === 1 ? "It may be" : "It may be one of these"}:`,
-      ways,
-    };
+  const ways = [last];
+  const matches = [...namesakes, ...likely].map((near) => ({
+    ...{ text: withStateName(near), detail: "", changes: { ...dropped, ...nowhere, near } },
+  }));
+  if (namesakes.length > 0) {
+    return { title: `“${text}” is in several states`, why: "", before: "Choose one:", matches, ways };
+  }
+  if (likely.length > 0) {
+    const before = likely.length === 1 ? "It may be:" : "It may be one of these:";
+    return { title: `The place “${text}” isn't known here`, why: "", before, matches, ways };
+  }
   const why = namesCounty(text)
     ? countyText(text)
     : isState

@@ -23,7 +23,7 @@ import {
   servicesColumn,
   TableDrawing,
 } from "./list.ts";
-import { addresses, inYear, pin, pinnedAt } from "./location.ts";
+import { addresses, inPlace, pin, pinnedAt } from "./location.ts";
 import { dollarScale, Letter } from "./picture.ts";
 import { linksOf } from "./pictures.ts";
 import {
@@ -112,7 +112,7 @@ export function Facilities({ view, scope }: { view: View; scope: ProcedureAnswer
       amounts: { charged, allowed, median },
     };
   };
-  const pageOf = addresses((ccn) => inYear(`/facilities/${ccn}`, { procedure: code }));
+  const pageOf = addresses((ccn) => inPlace(`/facilities/${ccn}`, { procedure: code }));
   const addedAt = addresses((ccn) => pinnedAt(choice, ccn));
   const rowOf = (one: Listed): Row => {
     const { ccn, facility } = one.entry;

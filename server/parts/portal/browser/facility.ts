@@ -1,4 +1,4 @@
-import { counted, whole } from "../../../shared/browser/format.ts";
+import { counted, money, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { Ask, FacilitiesAnswer } from "./answers.ts";
 import { viewNow, viewOnce } from "./api.ts";
@@ -18,14 +18,14 @@ import {
   nearShown,
   whyUnpriced,
 } from "./hospital-words.ts";
-import type { Sorted } from "./list.ts";
+import { chargeColumn, paysColumn, type Sorted } from "./list.ts";
 import { ErrorBand, useLoaded, useTitle, VersionNote, WarningBand } from "./load.ts";
-import { addresses, go, hrefOf, inYear, withParameters } from "./location.ts";
+import { addresses, go, hrefOf, inPlace, inYear, withParameters } from "./location.ts";
 import { Key } from "./picture.ts";
 import { Standings, sortedBy } from "./standings.ts";
 import { leastYears, Trend } from "./trend.ts";
 import { NeedsScript, PicturesNote } from "./without-script.ts";
-import { isFew, isPriced, isSynthetic, nameOf, titleOf } from "./words.ts";
+import { isFew, isPriced, isSynthetic, nameOf, shareOf, titleOf } from "./words.ts";
 
 /** Shows a hospital: its procedures compared with nation and state, its trend, and the hospitals around it. */
 
@@ -72,7 +72,7 @@ function Shown({ view, sorted, shown }: ShownProps) {
       <div>
         ${note?.isGone && html`<${VersionNote} note=${note} />`}
         <h1>${facility.facility}</h1>
-        <p class="under quiet">${addressText(answer)}</p>
+        <p class="under small quiet">${addressText(answer)}</p>
         <${WarningBand} caveat=${source.caveat} />
         ${!note?.isGone && html`<${VersionNote} note=${note} />`}
         <p class="under">${own}</p>
@@ -111,7 +111,7 @@ function Near({ near, view }: { near: FacilitiesAnswer; view: HospitalView }) {
   const { facility, data } = view.answer;
   const { nearby, nearDoing } = view;
   const hasPrice = data.some(({ code }) => code === nearby?.code);
-  const pageOf = addresses((ccn) => inYear(`/facilities/${ccn}`, { procedure: nearby?.code ?? null }));
+  const pageOf = addresses((ccn) => inPlace(`/facilities/${ccn}`, { procedure: nearby?.code ?? null }));
   const others = near.data.filter(({ ccn }) => ccn !== facility.ccn).slice(0, nearShown);
   const [{ distance: miles = 0 }] = others;
   const within = Math.max(nearMiles, Math.ceil(miles));
@@ -120,6 +120,18 @@ function Near({ near, view }: { near: FacilitiesAnswer; view: HospitalView }) {
     within > nearMiles
       ? `No other within ${nearMiles} miles. The nearest:`
       : `${others.length < count ? `The nearest ${others.length} of ` : ""}${whole(count)} within ${nearMiles} miles`;
+  const heads = [
+    ["Hospital", "name"],
+    ["Miles", "number"],
+    ...(nearby ? [paysColumn, chargeColumn].map(({ title, kind }) => [title, kind]) : []),
+  ];
+  /** What a patient pays at another hospital for the same procedure, and what that hospital charges. */
+  const amountsAt = (ccn: string) => {
+    if (!nearby) return [];
+    const doing = nearDoing?.data.find((one) => one.ccn === ccn);
+    if (!doing || !isPriced(doing)) return ["–", "–"];
+    return [shareOf(doing.medicare_allowed, view.answer.source.data_year), doing.submitted_charge].map(money);
+  };
   /** A link that compares the two hospitals or shows the other's price, or why there is no price. */
   const priceAt = (ccn: string, name: string) => {
     if (!nearby) return null;
@@ -128,19 +140,23 @@ function Near({ near, view }: { near: FacilitiesAnswer; view: HospitalView }) {
     if (!isPriced(doing)) return ` · ${whyUnpriced(doing)}`;
     if (!hasPrice)
       return html` · <a href=${pageOf(ccn)} aria-label=${`See its price: ${name}`}>see its price</a>`;
-    const both = inYear("/", { procedure: nearby.code, with: `${facility.ccn},${ccn}` });
+    const both = inPlace("/", { procedure: nearby.code, with: `${facility.ccn},${ccn}` });
     return html` · <a href=${both} aria-label=${`Compare with ${name}`}>compare</a>`;
   };
   return html`<section class="card near" aria-labelledby="near">
     <header><h2 id="near">Hospitals nearby</h2><p class="about quiet">${about}</p></header>
-    <table><thead><tr><th scope="col">Hospital</th><th scope="col" class="number">Miles</th></tr></thead>
-      <tbody>${others.map(
-        ({ ccn, facility: name, city, state, zip, distance }) => html`<tr>
-          <td><a href=${pageOf(ccn)}>${name}</a>${" "}
-            <small class="quiet">${city}, ${state}${priceAt(ccn, name)}</small></td>
-          <td class="number">${milesText(distance, zip === facility.zip)}</td>
+    <div class="list"><table role="table" aria-labelledby="near">
+      <thead role="rowgroup"><tr role="row">${heads.map(([title, kind]) => html`<th role="columnheader" scope="col" class=${kind}>${title}</th>`)}</tr></thead>
+      <tbody role="rowgroup">${others.map(
+        ({ ccn, facility: name, city, state, zip, distance }) => html`<tr role="row">
+          <th role="rowheader" scope="row" class="name"><a href=${pageOf(ccn)}>${name}</a>${" "}
+            <small class="quiet">${city}, ${state}${priceAt(ccn, name)}</small></th>
+          ${[milesText(distance, zip === facility.zip), ...amountsAt(ccn)].map((text, i) => {
+            const [word, kind] = heads[i + 1];
+            return html`<td role="cell" class=${text === "–" ? `${kind} wide-only` : kind} data-word=${word}>${text}</td>`;
+          })}
         </tr>`,
-      )}</tbody></table>
+      )}</tbody></table></div>
     ${
       facility.zip &&
       nearby &&

@@ -25,6 +25,7 @@ import {
   nothingTitle,
   type Procedure,
   sampleCaveat,
+  shareOf,
   standingText,
   whatIsPaid,
   whatYouPay,
@@ -175,13 +176,14 @@ export function hospitalText({
       : `It charges ${charges("the nation's median", above, compared.length)}${others(compared)}` +
         `${inState.length > 0 ? `, and ${charges(`the median in ${stateInSentence(facility.state)}`, aboveState, inState.length)}${others(inState, " there")}` : ""}.`;
   const own = chosen
-    ? `For ${nameOf(chosen)} it charges ${money(chosen.submitted_charge)}: ${standingText(chosen.national, " in the nation")}. Medicare allows this hospital ${money(chosen.medicare_allowed)}.`
+    ? `For ${nameOf(chosen)} you pay about ${money(shareOf(chosen.medicare_allowed, source.data_year))} with Medicare. It charges ${money(chosen.submitted_charge)}: ${standingText(chosen.national)}.`
     : nearby && nearby.code === code
       ? `It has no price for ${nameOf(nearby)}${why && `: ${why}`}.`
       : "";
   const ratio = medianOf(data.map((row) => row.submitted_charge / row.medicare_allowed));
   const subject = data.length === 1 ? "It" : "Typically it";
-  const further = `${nation} ${subject} charges ${times(ratio).replace("×", " times")} what Medicare allows. ${whatIsPaid(source.data_year, chosen?.medicare_allowed)}`;
+  const allowed = chosen ? `Medicare allows this hospital ${money(chosen.medicare_allowed)} for that. ` : "";
+  const further = `${allowed}${nation} ${subject} charges ${times(ratio).replace("×", " times")} what Medicare allows. ${whatIsPaid(source.data_year, chosen?.medicare_allowed)}`;
   return { own, share: whatYouPay(source.data_year), further };
 }
 

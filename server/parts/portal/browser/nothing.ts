@@ -50,7 +50,7 @@ export interface Nothing {
   see?: string;
   /** Text before the matches. */
   before?: string;
-  /** The procedures that words may mean. */
+  /** The procedures or places that words may mean. */
   matches?: (Way & { detail: string })[];
   ways: Way[];
 }
@@ -148,6 +148,13 @@ export function surelyMeant(search: SearchAnswer | Failure): string | null {
   return isSure && first.type === "procedure" ? first.code : null;
 }
 
+/** The code of the only procedure that words may mean; null if there are several, none, or what this data can't have. */
+export function onlyMeant(search: SearchAnswer | Failure): string | null {
+  if (search instanceof Failure || absentIn(search).length > 0 || search.data.length !== 1) return null;
+  const [only] = search.data;
+  return only.type === "procedure" ? only.code : null;
+}
+
 /** Links to the procedures that words may mean, in the place among the words. */
 function matchesOf(search: SearchAnswer | Failure) {
   if (search instanceof Failure) return [];
@@ -159,15 +166,26 @@ function matchesOf(search: SearchAnswer | Failure) {
 }
 
 /** What else words may mean that are taken for one procedure. */
-export const alsoMeant = (search: SearchAnswer | Failure): Way[] =>
-  matchesOf(search).slice(1, 1 + mostOthers);
+export const alsoMeant = (search: SearchAnswer | Failure): Way[] => [
+  ...otherReading(search),
+  ...matchesOf(search).slice(1, 1 + mostOthers),
+];
 
-/**
- * Says what words mean that don't surely mean one procedure.
- * @param titles the matches' titles @param several what more than one match is called
- */
-export const meaningText = (words: string, titles: readonly string[], several: string) =>
-  `“${printable(words)}” ${titles.length === 1 ? `probably means: ${titles[0]}` : `may mean ${several}`}`;
+/** The search in which letters with two meanings are a state, such as `knee replacement ok` in Oklahoma. */
+function otherReading(search: SearchAnswer | Failure): Way[] {
+  const other = search instanceof Failure ? null : search.query.alternative;
+  if (!other) return [];
+  const { q, state } = other;
+  const text = `${printable(q)}${state === undefined ? "" : ` in ${stateInSentence(state)}`}`;
+  return [{ text, changes: { procedure: null, q, ...(state !== undefined && { ...nowhere, state }) } }];
+}
+
+/** Asks whether the one procedure that words may mean is meant. */
+export const questionText = (words: string, title: string) =>
+  `Did you mean “${title}”? You typed “${printable(words)}”.`;
+
+/** Says that words may mean several procedures. @param several what these are called */
+export const severalText = (words: string, several: string) => `“${printable(words)}” may mean ${several}`;
 
 /** Answers words that don't surely mean one procedure. What this data can't have comes first. */
 export function searchText(words: string, search: SearchAnswer | Failure): Nothing {
@@ -191,16 +209,12 @@ export function searchText(words: string, search: SearchAnswer | Failure): Nothi
       ? `${absent.map(({ name }) => name).join(", ")}: not in this data`
       : matches.length === 0
         ? `Nothing matches “${printable(words)}”`
-        : meaningText(
-            words,
-            matches.map(({ text }) => text),
-            `one of ${matches.length} procedures`,
-          ),
+        : severalText(words, `one of ${matches.length} procedures`),
     why: first ? reasons : matches.length === 0 ? noMatchText(words) : "",
     ...(first && { see: first.see }),
     before: [ignored, offer].filter(Boolean).join(" "),
     matches,
-    ways: matches.length > 0 ? [] : [{ text: "See what there is", changes: null }],
+    ways: matches.length > 0 ? otherReading(search) : [{ text: "See what there is", changes: null }],
   };
 }
 

@@ -17,7 +17,7 @@ import { lastingOf, type Pinned, type View } from "./explore-data.ts";
 import { wordsOf } from "./explore-words.ts";
 import { Histogram, histogramFigures } from "./histogram.ts";
 import { TableDrawing } from "./list.ts";
-import { inYear, withParameters } from "./location.ts";
+import { inPlace, withParameters } from "./location.ts";
 import { mapFigures, StatesMap } from "./map.ts";
 import { Letter } from "./picture.ts";
 import { leastYears, Trend } from "./trend.ts";
@@ -189,7 +189,7 @@ export function Compared({ view }: { view: View }) {
             ccn,
             name,
             place,
-          }) => html`<th role="columnheader" scope="col" class="number"><${Letter} letter=${letter} /> <a href=${inYear(`/facilities/${encodeURIComponent(ccn)}`, { procedure: view.code })}>${name}</a>${" "}
+          }) => html`<th role="columnheader" scope="col" class="number"><${Letter} letter=${letter} /> <a href=${inPlace(`/facilities/${encodeURIComponent(ccn)}`, { procedure: view.code })}>${name}</a>${" "}
           <small class="quiet">${place}</small></th>`,
         )}
         <th role="columnheader" scope="col" class="number">${median}</th></tr></thead>

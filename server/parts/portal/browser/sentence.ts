@@ -7,7 +7,7 @@ import { Command } from "./curl.ts";
 import type { View } from "./explore-data.ts";
 import { caveatOf, type ExploreWords } from "./explore-words.ts";
 import { VersionNote, WarningBand } from "./load.ts";
-import { chosenAt, hrefOf, inYear, pinnedAt, useOrigin, withParameters } from "./location.ts";
+import { chosenAt, hrefOf, inPlace, inYear, pinnedAt, useOrigin, withParameters } from "./location.ts";
 import { seeTitle } from "./nothing.ts";
 import { Chip } from "./picture.ts";
 import { curlOf } from "./programs.ts";
@@ -28,20 +28,24 @@ interface PricesProps {
   band: ComponentChild;
 }
 
-function Prices({ words: { found, nothing }, code, band }: PricesProps) {
+function Prices({ words: { found, nothing, also }, code, band }: PricesProps) {
+  const meant =
+    also &&
+    html`<p class="under small">${also.text} ${also.ways.map((way, i) => html`${i > 0 && " · "}<a href=${hrefOf(way)}>${way.text}</a>`)}</p>`;
   if (found === null) {
     const links = (nothing?.ways ?? []).map((way) => html`<a href=${hrefOf(way)}>${way.text}</a>`);
     const { title, why, see, before = "", matches = [] } = nothing ?? {};
-    return html`<h1>${title}.</h1>${band}
-      <p class="under">${why} ${see && html`<a href=${see}>${seeTitle(see)}</a>`} ${links.map((link, i) => html`${(i > 0 || see) && " · "}${link}`)}</p>
-      ${before && html`<p class="under">${before}</p>`}
-      ${matches.map((way) => html`<p class="under"><a href=${hrefOf(way)}>${way.text}</a> <small class="quiet">${way.detail}</small></p>`)}`;
+    const other = html`<p class="under">${why} ${see && html`<a href=${see}>${seeTitle(see)}</a>`} ${links.map((link, i) => html`${(i > 0 || see) && " · "}${link}`)}</p>`;
+    const list = html`${before && html`<p class="under">${before}</p>`}
+      ${matches.map((way) => html`<p class="match"><a href=${hrefOf(way)}>${way.text}</a> <small class="quiet">${way.detail}</small></p>`)}`;
+    // Without a reason to say, the links to what may be meant come first.
+    return html`<h1>${title}.</h1>${band}${meant}${why ? html`${other}${list}` : html`${list}${other}`}`;
   }
-  const { main, also, share, own, paid, comparison } = found;
-  return html`<h1>${main.map(shown)}</h1>${band}${also && html`<p class="under small">${also.text} ${also.ways.map(({ text, changes }, i) => html`${i > 0 && " · "}<a href=${withParameters(changes ?? {})}>${text}</a>`)}</p>`}<p class="under small">${share}</p>
+  const { main, share, own, paid, comparison } = found;
+  return html`<h1>${main.map(shown)}</h1>${band}${meant}<p class="under small">${share}</p>
     ${own.map(
       ({ letter, ccn, name, clause }) => html`<p class="under"><b class="letter">${letter}</b>${" "}
-        ${name !== null && html`<a class="further" href=${inYear(`/facilities/${ccn}`, { procedure: code })}>${name}</a>`}${clause.map(shown)}</p>`,
+        ${name !== null && html`<a class="further" href=${inPlace(`/facilities/${ccn}`, { procedure: code })}>${name}</a>`}${clause.map(shown)}</p>`,
     )}
     <p class="under further">${paid}</p>
     <p class="under further quiet">${comparison}</p>`;

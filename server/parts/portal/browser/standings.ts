@@ -41,7 +41,7 @@ import {
   servicesColumn,
   TableDrawing,
 } from "./list.ts";
-import { addresses, inYear } from "./location.ts";
+import { addresses, inPlace } from "./location.ts";
 import { doubtOf, nothingMatches } from "./nothing.ts";
 import { dollarScale } from "./picture.ts";
 import { stateName } from "./states.ts";
@@ -132,7 +132,7 @@ export function Standings({ answer, datasets, sorted, chosen, shown, note }: Sta
     const median = isFew(national) ? null : national.median_charge;
     return { name: titleOf(row), place: row.code, texts, amounts: { charged, allowed, median } };
   };
-  const pricesAt = addresses((code) => inYear("/", { procedure: code, with: facility.ccn }));
+  const pricesAt = addresses((code) => inPlace("/", { procedure: code, with: facility.ccn }));
   const rowOf = (row: FacilityRow): Row => {
     const { code, national, within_state } = row;
     const { name, texts, amounts } = drawnOf(row);

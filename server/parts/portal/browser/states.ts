@@ -17,6 +17,10 @@ VI 78 U.S. Virgin Islands`
     .map((line) => [line.slice(0, 2), { fips: line.slice(3, 5), name: line.slice(6) }]),
 );
 
+/** Writes a city's state in full: `Springfield, Illinois` for `Springfield, IL`. Any other text stays. */
+export const withStateName = (place: string) =>
+  place.replace(/, ([A-Z]{2})$/, (_, code) => `, ${stateName(code)}`);
+
 export const stateName = (code: string) => states[code]?.name ?? code;
 /** Finds a state's code by its code or name, in upper or lower case; undefined for other text. */
 export const stateOf = (text: string): string | undefined =>
