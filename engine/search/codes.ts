@@ -43,6 +43,7 @@ export function hcpcsCodeIn(text: string): string | undefined {
     .find((word) => hcpcsPattern.test(word));
 }
 
+// The names of systems of codes stand here, as parts of the forms that their codes have.
 const drg = /\b(?:ms-?|apr-?)?drgs?[\s#:.-]*(?:code|number|no\.?)?\s*\d{1,3}\b/i;
 const icd = /\bicd[\s-]?(?:9|10|11)(?:[\s-]?(?:cm|pcs))?\b|\bicd\s+codes?\b/i;
 const diagnosis = /(?<![\w.])[a-tv-z]\d[\da-z]\.[\da-z]{1,4}(?![\w.])/gi;

@@ -51,7 +51,9 @@ export function splitWords(text: string): string[] {
   const parts = wordsOf(
     foldedCase(text)
       .replaceAll("&", " and ")
+      // Letters of procedures, such as D&C, make one word.
       .replace(/\b([dit]) *and *([acd])\b/g, "$1and$2")
+      // The names of codes of this API, before a code without a space.
       .replace(/\b(apc|ccn|cpt|hcpcs)(?=\d)/g, "$1 "),
   );
   const words: string[] = [];
