@@ -16,6 +16,7 @@ const sslModes: readonly string[] = ["disable", "allow", "prefer", "require", "v
 const hidden: readonly string[] = ["host", "port", "user", "password"];
 
 const files: readonly string[] = ["sslrootcert", "sslcert", "sslkey"];
+const tlsParameters: readonly string[] = ["sslmode", ...files];
 
 /**
  * Splits a URL with several hosts into URLs with one host each, in the same order.
@@ -34,12 +35,14 @@ export function databaseUrls(text: string): string[] {
   const { searchParams } = new URL(urls[0]);
   if (hidden.some((name) => searchParams.has(name)))
     throw new DataError("DATABASE_URL", "another form", form);
-  // The driver would ignore a parameter such as `sslMode`, and connect without TLS where the database has none.
-  for (const name of ["sslmode", ...files]) {
-    const spelt = [...searchParams.keys()].filter((key) => key.toLowerCase() === name);
-    if (spelt.length > 1 || spelt.some((key) => key !== name))
-      throw new DataError("DATABASE_URL", `another spelling of ${name}, or two of it`, `${name} once`);
-  }
+  // The driver would ignore other parameters about TLS, such as `ssl` or `sslMode`, and might connect without TLS.
+  const aboutTls = [...searchParams.keys()].filter((name) => /ssl|tls/i.test(name));
+  if (aboutTls.some((name, i) => !tlsParameters.includes(name) || aboutTls.indexOf(name) < i))
+    throw new DataError(
+      "DATABASE_URL",
+      "a parameter about TLS that isn't known, or is there twice",
+      `${tlsParameters.join(", ")}, each once`,
+    );
   const mode = searchParams.get("sslmode");
   if (mode !== null && !sslModes.includes(mode))
     throw new DataError("DATABASE_URL", "another sslmode", sslModes.join(", "));

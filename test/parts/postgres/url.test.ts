@@ -16,6 +16,7 @@ test("a URL with several hosts is one URL for each host, in the same order", () 
     "postgres://u:a%23%3F%25%2F%3A%40b@a:65535/d",
     "postgres://u:a:b@db_1.example.com/d?sslmode=verify-full&sslrootcert=/etc/a%20b.pem",
     "postgres://u@%2Fvar%2Frun%2Fpostgresql/d",
+    "postgres://a/d?sslmode=require&channel_binding=require&connect_timeout=10",
   ])
     assert.deepEqual(databaseUrls(url), [url]);
 });
@@ -60,6 +61,14 @@ for (const text of [
   "postgres://u:geheim@a/d?sslMode=verify-full",
   "postgres://u:geheim@a/d?sslmode=disable&sslmode=verify-full",
   "postgres://u:geheim@a/d?sslmode=verify-full&sslRootCert=/geh.pem",
+  "postgres://u:geheim@a/d?ssl=true",
+  "postgres://u:geheim@a/d?sslmode=disable&ssl=1",
+  "postgres://u:geheim@a/d?sslmode=require&sslnegotiation=direct",
+  "postgres://u:geheim@a/d?requiressl=1",
+  "postgres://u:geheim@a/d?useSSL=true",
+  "postgres://u:geheim@a/d?tls=true",
+  "postgres://u:geheim@a/d?ssl_min_protocol_version=TLSv1.3",
+  "postgres://u:geheim@a/d?%73sl=true",
   "postgres://u:geheim@a/d?sslrootcert=~/geh.pem",
   "postgres://u:geheim@a/d?sslmode=verify-ca&sslrootcert='geh.pem'",
 ])
