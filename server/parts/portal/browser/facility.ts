@@ -94,7 +94,7 @@ function Years({ view }: { view: HospitalView }) {
   const { answer, procedure, own, trends, datasets } = view;
   const { ccn } = answer.facility;
   if (!procedure || !own || !trends || trends.data.length < leastYears) return null;
-  const pinned = [{ letter: "A", ccn, entry: null, standings: {}, trend: own }];
+  const pinned = [{ letter: "A", ccn, entry: null, standings: {}, miles: undefined, trend: own }];
   return html`<${Card}
     title=${`Over the years: ${titleOf(procedure)}`}
     about=${html`<${Key} kind="charge" /> what it charges, <${Key} kind="allowed" /> what Medicare allows; in grey, the nation's median charge${!trends.data.every(isFew) && " with its middle half"}`}
