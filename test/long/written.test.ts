@@ -855,9 +855,12 @@ test("two years are a sentence for a nation or a state, and nothing around a ZIP
 test("without JavaScript, a form before the table searches by words", () => {
   assert.match(
     writtenAt("procedure=5115").main,
-    /<form class="inline" action="\/" role="search">.*<input name="q".*<table/,
+    /<form class="words" action="\/">.*<input id="q" name="q".*<table/,
   );
-  assert.match(writtenAt("q=qqqq").main, /<form class="inline" action="\/" role="search">/);
+  assert.match(
+    writtenAt("q=qqqq").main,
+    /<form class="words" action="\/">.*<input id="q" name="q" maxlength="200" value="qqqq">/,
+  );
 });
 
 test("words or a HCPCS code in place of a procedure's code are searched for", () => {

@@ -307,10 +307,20 @@ test("without JavaScript, pages say and list the same as with it, and their link
   await page.locator(".facilities tr.pinned").waitFor();
   await page.getByRole("link", { name: "Remove: A" }).click();
   assert.equal(await page.locator(".facilities tr.pinned").count(), 0);
-  await page.getByRole("textbox", { name: "Procedure, and a place" }).fill("knee replacement");
+  await page.setViewportSize(narrow);
+  const search = page.getByRole("textbox", { name: "Procedure, and a place" });
+  await search.fill("5072 in Alabama");
   await page.getByRole("button", { name: "Search" }).click();
-  await heading(page, /./);
-  assert.equal(new URL(page.url()).searchParams.get("q"), "knee replacement");
+  await heading(page, "In Alabama, 40 hospitals charge");
+  assert.equal(new URL(page.url()).searchParams.get("q"), "5072 in Alabama");
+  assert.equal(await search.inputValue(), "5072 in Alabama", "what was typed stays");
+  const [box, title] = [await search.boundingBox(), await page.locator("h1").boundingBox()];
+  assert.ok(box && title && box.width > 200 && box.y < title.y, JSON.stringify([box, title]));
+  await page.getByRole("link", { name: "2023", exact: true }).click();
+  await addressed(page, /[?&]procedure=5072&state=AL&year=2023$/);
+  await page.locator('#q[value="Skin growth removal or biopsy in Alabama"]').waitFor();
+  await page.getByRole("button", { name: "Search" }).click();
+  await addressed(page, /[?&]q=Skin\+growth.*&year=2023$/);
   for (const path of ["/signup", "/account"]) {
     await page.goto(path);
     assert.match(await page.locator("noscript p").first().innerText(), /^This page needs JavaScript/);

@@ -751,18 +751,25 @@ testOfClicks(
     ] as const) {
       await page.goto(`/?procedure=${code}&with=${ccn}${place}`);
       const card = page.locator("#compared");
-      await card.locator("tbody tr").nth(8).waitFor();
+      await card.locator("tbody tr").nth(3).waitFor();
       const said = (await card.locator("header").innerText()).replaceAll(/\s+/g, " ");
-      assert.match(said, /^The chosen hospital Skin growth removal or biopsy, 2021–2024$/);
-      for (const year of years.slice(0, -1)) {
-        const row = medians.find((one) => one.data_year === year);
-        for (const [title, amount] of [
-          [`Allowed in ${year}`, row?.median_allowed],
-          [`Charge in ${year}`, row?.median_charge],
-        ] as const) {
-          const cell = card.locator("tbody tr", { hasText: title }).locator("td").last();
-          assert.equal(await cell.innerText(), amount === undefined ? "–" : dollars(amount), title + place);
-        }
+      assert.match(said, /^The chosen hospital Skin growth removal or biopsy, 2024$/);
+      const titles = [
+        paysTitle,
+        "Allowed",
+        "Charge",
+        "Services",
+        ...(place.includes("near") ? ["Miles"] : []),
+      ];
+      assert.deepEqual(await card.locator("tbody th").allInnerTexts(), titles);
+      assert.doesNotMatch(await card.locator("tbody").innerText(), /–/);
+      const row = medians.find((one) => one.data_year === 2024);
+      for (const [title, amount] of [
+        ["Allowed", row?.median_allowed],
+        ["Charge", row?.median_charge],
+      ] as const) {
+        const cell = card.locator("tbody tr", { hasText: title }).locator(".median");
+        if (amount !== undefined) assert.equal(await cell.last().innerText(), dollars(amount), title + place);
       }
       const download = page.waitForEvent("download");
       await card.getByRole("button", { name: "Download" }).click();
@@ -787,7 +794,7 @@ testOfClicks(
             lines.join(" "),
           );
       const drawn = await savedTexts(page, card);
-      assert.match(drawn, / The chosen hospital Skin growth removal or biopsy, 2021–2024/);
+      assert.match(drawn, / The chosen hospital Skin growth removal or biopsy, 2024/);
       assert.equal(drawn.split("Skin growth removal").length, 2, "the procedure is said once");
     }
     await guarded.close();
@@ -1129,21 +1136,26 @@ testOfClicks("an analyst compares two hospitals over four years", async () => {
     const cellsOf = async (title: string) =>
       (await compared.filter({ hasText: title }).locator("td").allInnerTexts()).slice(0, 2);
     assert.deepEqual(await compared.locator("th").allInnerTexts(), [
-      `${paysTitle} in 2024`,
-      ...years.map((year) => `Allowed in ${year}`),
-      ...years.map((year) => `Charge in ${year}`),
-      "Services in 2024",
+      ...[paysTitle, "Allowed", "Charge", "Services"],
     ]);
     const table = page.locator("#compared");
-    await table.locator(".about", { hasText: `, ${years[0]}–2024` }).waitFor();
-    const versions = years.map((year) => `${year}.1`).join(", ");
-    assert.match(await savedTexts(page, table), new RegExp(`${years[0]}–2024 .*versions ${versions}\\)`));
-    for (const [i, year] of years.entries()) {
-      const amounts = (of: "medicare_allowed" | "submitted_charge") =>
-        [first, second].map(({ data }) => dollars(data[i][of] ?? 0));
-      assert.deepEqual(await cellsOf(`Allowed in ${year}`), amounts("medicare_allowed"));
-      assert.deepEqual(await cellsOf(`Charge in ${year}`), amounts("submitted_charge"));
-    }
+    await table.locator(".about", { hasText: ", 2024" }).waitFor();
+    for (const [title, of] of [
+      ["Allowed", "medicare_allowed"],
+      ["Charge", "submitted_charge"],
+    ] as const)
+      assert.deepEqual(
+        await cellsOf(title),
+        [first, second].map(({ data }) => dollars(data[3][of] ?? 0)),
+      );
+    // The picture's table has the amounts of all years.
+    const picture = page.locator("section.card", { hasText: "Over the years" });
+    await picture.getByRole("button", { name: "Table" }).click();
+    const rowsOfYears = await picture.locator("tbody tr").allInnerTexts();
+    for (const [i, text] of rowsOfYears.entries())
+      for (const { data } of [first, second])
+        for (const amount of [data[i].submitted_charge, data[i].medicare_allowed])
+          assert.ok(text.includes(dollars(amount ?? 0)), text);
     assert.deepEqual(
       await cellsOf(paysTitle),
       [first, second].map(({ data }) => dollars(shareOf(data[3].medicare_allowed ?? 0, 2024))),
@@ -1153,6 +1165,39 @@ testOfClicks("an analyst compares two hospitals over four years", async () => {
       `${first.facility.ccn},${second.facility.ccn}`,
     );
   });
+});
+
+test("hospitals at a place and elsewhere are compared with the same hospitals, and both have their miles", async () => {
+  const { zip } = await somewhere();
+  const inside = await answerOf<FacilitiesAnswer>(
+    `/facilities?procedure=5072&near=${zip}&within=25&sort=distance`,
+  );
+  const outside = await answerOf<FacilitiesAnswer>(
+    `/facilities?procedure=5072&near=${zip}&within=500&sort=distance&limit=100`,
+  );
+  const [near, other] = inside.data;
+  const far =
+    outside.data.find(({ distance = 0 }) => distance > 30) ?? assert.fail("a hospital farther away");
+  const { page, close } = await openPage(browser, server.api, phone);
+  for (const [pair, said] of [
+    [[near, other], /: .*\d+ there|the (lowest|highest) of \d+ there/],
+    [[near, far], / in the nation/],
+  ] as const) {
+    await page.goto(`/?procedure=5072&near=${zip}&within=25&with=${pair.map(({ ccn }) => ccn).join(",")}`);
+    for (const letter of ["A", "B"])
+      assert.match(
+        await page.locator(".under", { has: page.locator(`b:text-is("${letter}")`) }).innerText(),
+        said,
+      );
+    const miles = page.locator("#compared tbody tr", { hasText: "Miles" }).locator("td");
+    assert.deepEqual(
+      await miles.allTextContents(),
+      pair.map(({ distance }) => milesText(distance, false)),
+    );
+    const compared = await page.locator("#compared").boundingBox();
+    assert.ok(compared && compared.height < 844, "a phone shows the comparison at once");
+  }
+  await close();
 });
 
 testOfClicks("a developer gets a key and a first response", async () => {

@@ -9,7 +9,7 @@ export const defaultProcedure = "5072";
 export const maxPinned = 3;
 export const mostCompared = `No more than ${maxPinned} hospitals can be compared`;
 /** Maximum number of characters of a search by words. The API's maximum. */
-const maxWordsLength = 200;
+export const maxWordsLength = 200;
 export const defaultMiles = 25;
 export const radiusesInMiles = [10, defaultMiles, 50, 100];
 /** The radius, in miles, within which the nearest hospital is looked for. The API's maximum. */

@@ -32,7 +32,7 @@ import { placeShown } from "./explore-words.ts";
 import { YearField, yearsOf } from "./form.ts";
 import { choose, pin } from "./location.ts";
 import { detailOf, doubtOf, nothingMatches, questionText, severalText, surelyMeant } from "./nothing.ts";
-import { stateOf } from "./states.ts";
+import { stateName, stateOf } from "./states.ts";
 import { SearchForm } from "./without-script.ts";
 import { fieldExamples, type Procedure, titleOf } from "./words.ts";
 
@@ -41,11 +41,13 @@ import { fieldExamples, type Procedure, titleOf } from "./words.ts";
 interface ControlsProps {
   choice: Choice;
   view: View | null;
+  /** What the address asks for in words; null for nothing. */
+  words: string | null;
   /** Whether the fields are empty: before the first numbers, the server's page doesn't know its address. */
   isBlank: boolean;
 }
 
-export function Controls({ choice, view, isBlank }: ControlsProps) {
+export function Controls({ choice, view, words: asked, isBlank }: ControlsProps) {
   const { year, pinned, words } = choice;
   const datasets = view?.datasets ?? [];
   const nation = view && unlessFailed(view.nation);
@@ -69,8 +71,11 @@ export function Controls({ choice, view, isBlank }: ControlsProps) {
   const isEmpty = isBlank || isFirst;
   const shown = words ?? (group ? titleOf(group) : code);
   const detail = group ? `${code} · ${group.name}` : code;
+  const chosen =
+    group && !isFirst && !view?.unknown ? [titleOf(group), typedPlace(choice)].filter(Boolean).join(" ") : "";
+  const typed = asked ?? chosen;
   return html`<search class="controls">
-    <${SearchForm} />
+    <${SearchForm} text=${typed} choice=${choice} />
     <${Chooser}
       class="procedure"
       label="Procedure"
@@ -99,9 +104,13 @@ export function Controls({ choice, view, isBlank }: ControlsProps) {
       find=${(text: string) => findHospital(choice, code, text, choice.state ?? view?.list.data[0]?.state)}
       choose=${({ id }: Option) => pin(choice, id)}
     />
-    <${YearField} datasets=${datasets} shown=${shownYear} choose=${(year: string) => choose({ year: year || null })} />
+    <${YearField} datasets=${datasets} shown=${shownYear} />
   </search>`;
 }
+
+/** The place in words that a search understands; empty for the nation. */
+const typedPlace = ({ state, near }: Choice) =>
+  near !== null ? `near ${near}` : state === null ? "" : `in ${stateName(state)}`;
 
 const proceduresPath = ({ state, year }: Choice) =>
   pathOf("/healthcare/procedures", { sort: "code", limit: 100, state }, year);

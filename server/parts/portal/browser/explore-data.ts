@@ -17,7 +17,7 @@ import {
   unlessFailed,
 } from "./answers.ts";
 import { maxPageRows, nearestOf, rankAmong, understood } from "./around.ts";
-import { type Choice, comparing, defaultProcedure, placedAt, placeOf, sortKeys } from "./choice.ts";
+import { type Choice, comparing, defaultProcedure, farthest, placedAt, placeOf, sortKeys } from "./choice.ts";
 import { type OtherMeaning, onlyMeant, otherMeaning, surelyMeant } from "./nothing.ts";
 import { type UnknownPlace, unknownPlace } from "./states.ts";
 import { entryOf, isPriced, type Standings } from "./words.ts";
@@ -34,8 +34,10 @@ export interface Pinned {
   ccn: string;
   /** Null if the data doesn't have the hospital. */
   entry: Entry | null;
-  /** The ranks of the hospital's charge: around the chosen place if the hospital is there, otherwise in nation and state. */
+  /** The ranks of the hospital's charge: in nation and state, and around the chosen place if the hospital is there. */
   standings: Standings;
+  /** Miles from the chosen place; undefined without one, or if they aren't known. */
+  miles: number | undefined;
   trend: FacilityTrendsAnswer | null;
 }
 
@@ -266,19 +268,32 @@ function sortedList(priced: readonly Priced[], { sort, order }: Choice): Hospita
 }
 
 /** @param around all priced hospitals around the ZIP code, cheapest first; null without a ZIP code */
-function pinnedOf({ pinned, year }: Choice, procedure: string, around: Priced[] | null, ask: Ask): Pinned[] {
+function pinnedOf(
+  { pinned, year, near }: Choice,
+  procedure: string,
+  around: Priced[] | null,
+  ask: Ask,
+): Pinned[] {
   const segments = pinned.map((ccn) => `/healthcare/facilities/${encodeURIComponent(ccn)}`);
   const answers = ask<FacilityAnswer[]>(...segments.map((segment) => pathOf(segment, {}, year)));
   const entries = answers.map((answer) => (answer instanceof Failure ? null : entryOf(answer, procedure)));
+  // The hospitals around have their miles already.
+  const isThere = (entry: Entry | null) => around?.some(({ ccn }) => ccn === entry?.ccn) === true;
+  const away = near === null ? [] : entries.flatMap((entry) => (entry && !isThere(entry) ? [entry.ccn] : []));
+  const parameters = { ccn: away.join(","), near, within: farthest };
+  const milesPaths = away.length === 0 ? [] : [pathOf("/healthcare/facilities", parameters, year)];
   const trendOf = (entry: Entry | null, i: number) =>
     entry && isPriced(entry) ? [pathOf(`${segments[i]}/trends`, { procedure })] : [];
-  ask<FacilityTrendsAnswer[]>(...entries.flatMap(trendOf));
+  ask<object[]>(...milesPaths, ...entries.flatMap(trendOf));
+  const [farther = null] = ask<FacilitiesAnswer[]>(...milesPaths);
+  const milesTo = (ccn: string) => unlessFailed(farther)?.data.find((one) => one.ccn === ccn)?.distance;
   return entries.map((entry, i) => {
     const [trend = null] = ask<FacilityTrendsAnswer[]>(...trendOf(entry, i));
     const there = around?.find(({ ccn }) => ccn === entry?.ccn);
     return {
       ...{ letter: "ABC"[i], ccn: pinned[i], entry: there ?? entry, trend: unlessFailed(trend) },
-      standings: there && around ? { around: rankAmong(around, there) } : (entry ?? {}),
+      miles: there?.distance ?? (entry ? milesTo(entry.ccn) : undefined),
+      standings: { ...entry, ...(there && around && { around: rankAmong(around, there) }) },
     };
   });
 }

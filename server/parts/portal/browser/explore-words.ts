@@ -16,6 +16,7 @@ import {
 } from "./nothing.ts";
 import { countyText, namesCounty, type UnknownPlace, withStateName } from "./states.ts";
 import {
+  commonRanks,
   comparison,
   isPriced,
   mainClause,
@@ -127,6 +128,10 @@ function pricesOf(view: View): Omit<ExploreWords, "also" | "note"> {
   const scope = unlessFailed(view.scope);
   if (scope === null) return { title, found: null, nothing: nothingOf(view) };
   const { facilities, median_allowed } = scope.summary;
+  const prices = view.pinned.flatMap(({ entry, standings }) =>
+    entry && isPriced(entry) ? [{ ...standings, state: entry.state }] : [],
+  );
+  const among = commonRanks(choice, prices);
   const paid = whatIsPaid(scope.source.data_year, median_allowed, facilities > 1);
   const found = {
     main: mainClause(choice, scope),
@@ -135,7 +140,7 @@ function pricesOf(view: View): Omit<ExploreWords, "also" | "note"> {
       const clause = !entry
         ? [noHospital(ccn)]
         : isPriced(entry)
-          ? ownClause(choice, scope, entry, standings)
+          ? ownClause(choice, scope, entry, standings, among)
           : [withoutPrice];
       return { letter, ccn, name: entry?.facility ?? null, clause };
     }),

@@ -57,7 +57,7 @@ export function Explore({ url }: { url: URL }) {
   const shown = isOld ? title : undefined;
   return html`<div class=${`explore ${isLate || isOld ? "late" : ""}`} aria-busy=${isLate}>
     ${isHome(view?.choice ?? choice) && html`<p class="intro">${introText}</p>`}
-    <${Controls} choice=${isShown && view ? view.choice : choice} view=${view} isBlank=${!view && !failure} />
+    <${Controls} choice=${isShown && view ? view.choice : choice} view=${view} words=${choice.words} isBlank=${!view && !failure} />
     <${ErrorBand} of=${loaded} shown=${shown} />
     ${shown && !failure && html`<p class="still" role="status">Still showing ${shown}…</p>`}
     ${view ? html`<${Shown} view=${view} />` : html`<${Blank} failure=${failure} />`}

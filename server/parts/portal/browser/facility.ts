@@ -20,7 +20,7 @@ import {
 } from "./hospital-words.ts";
 import { chargeColumn, paysColumn, type Sorted } from "./list.ts";
 import { ErrorBand, useLoaded, useTitle, VersionNote, WarningBand } from "./load.ts";
-import { addresses, go, hrefOf, inPlace, inYear, withParameters } from "./location.ts";
+import { addresses, hrefOf, inPlace, inYear } from "./location.ts";
 import { Key } from "./picture.ts";
 import { Standings, sortedBy } from "./standings.ts";
 import { leastYears, Trend } from "./trend.ts";
@@ -79,7 +79,7 @@ function Shown({ view, sorted, shown }: ShownProps) {
         <p class="under small">${share}</p>
         <p class="under further">${further}</p>
       </div>
-      <${YearField} datasets=${datasets} shown=${String(source.data_year)} choose=${(year: string) => go(withParameters({ year }))} />
+      <${YearField} datasets=${datasets} shown=${String(source.data_year)} />
     </div>
     ${data.length > 0 && html`<${Standings} answer=${answer} datasets=${datasets} sorted=${sorted} chosen=${code} shown=${shown} note=${further} />`}
     <div class="pictures">
@@ -94,7 +94,7 @@ function Years({ view }: { view: HospitalView }) {
   const { answer, procedure, own, trends, datasets } = view;
   const { ccn } = answer.facility;
   if (!procedure || !own || !trends || trends.data.length < leastYears) return null;
-  const pinned = [{ letter: "A", ccn, entry: null, standings: {}, trend: own }];
+  const pinned = [{ letter: "A", ccn, entry: null, standings: {}, miles: undefined, trend: own }];
   return html`<${Card}
     title=${`Over the years: ${titleOf(procedure)}`}
     about=${html`<${Key} kind="charge" /> what it charges, <${Key} kind="allowed" /> what Medicare allows; in grey, the nation's median charge${!trends.data.every(isFew) && " with its middle half"}`}

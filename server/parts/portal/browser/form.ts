@@ -6,7 +6,8 @@ import { html } from "../../../shared/browser/html.ts";
 import type { Dataset, Failure } from "./answers.ts";
 import { asFailure } from "./api.ts";
 import { maxShown, nextShown } from "./choice.ts";
-import { withParameters } from "./location.ts";
+import { choose, withParameters } from "./location.ts";
+import { YearLinks } from "./without-script.ts";
 
 /** Building blocks of forms and lists: fields with their errors, buttons, actions on the server, and texts of failures. */
 
@@ -104,14 +105,13 @@ interface YearFieldProps {
   datasets: readonly Dataset[];
   /** The year or data version shown; empty while it isn't known. */
   shown: string;
-  choose: (year: string) => void;
 }
 
-export function YearField({ datasets, shown, choose }: YearFieldProps) {
+export function YearField({ datasets, shown }: YearFieldProps) {
   const years = [...new Set([...yearsOf(datasets), shown])].sort(d3.descending);
-  return html`<div class="field year">
+  return html`<${YearLinks} years=${years} shown=${shown} /><div class="field year">
     <label for="year">Year</label>
-    <select id="year" value=${shown} onChange=${(event: Event & { currentTarget: HTMLSelectElement }) => choose(event.currentTarget.value)}>
+    <select id="year" value=${shown} onChange=${(event: Event & { currentTarget: HTMLSelectElement }) => choose({ year: event.currentTarget.value || null })}>
       ${years.map((year) => html`<option value=${year} selected=${year === shown}>${year || "newest"}</option>`)}
     </select>
   </div>`;

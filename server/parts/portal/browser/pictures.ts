@@ -1,16 +1,8 @@
 import { money, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import { unlessFailed } from "./answers.ts";
-import {
-  Card,
-  figuresOf,
-  groupColumns,
-  paysName,
-  paysOf,
-  sourceOf,
-  trendFigures,
-  yearsText,
-} from "./card.ts";
+import { milesText } from "./around.ts";
+import { Card, figuresOf, groupColumns, paysName, paysOf, sourceOf, trendFigures } from "./card.ts";
 import { defaultMiles } from "./choice.ts";
 import { context } from "./context.ts";
 import { lastingOf, type Pinned, type View } from "./explore-data.ts";
@@ -81,12 +73,14 @@ interface ComparedLine {
   title: string;
   kind: string;
   of: (one: Pinned) => Amount;
-  /** The median in the chosen place. */
-  median: Amount;
+  /** The median in the chosen place; left out where there is none. */
+  median?: Amount;
   write: (amount: number) => string;
 }
 
-/** Compares the chosen hospitals side by side, with the amounts of all years. */
+const milesAway = (miles: number) => milesText(miles, false);
+
+/** Compares the chosen hospitals side by side. The picture of the years has their amounts of other years. */
 export function Compared({ view }: { view: View }) {
   const { pinned, datasets, choice } = view;
   const scope = unlessFailed(view.scope);
@@ -102,38 +96,41 @@ export function Compared({ view }: { view: View }) {
     year === data_year ? summary : placeRows.find((row) => row.data_year === year);
   const pricesIn = (year: number, { entry, trend }: Pinned) =>
     year === data_year ? entry : trend?.data.find((row) => row.data_year === year);
-  const titled = (title: string, year: number) => (years.length === 1 ? title : `${title} in ${year}`);
   const lines: ComparedLine[] = [
     {
-      ...{ title: titled(paysTitle, data_year), kind: "pays", write: money },
+      ...{ title: paysTitle, kind: "pays", write: money },
       of: ({ entry }) => share(entry?.medicare_allowed),
       median: share(summary.median_allowed),
     },
-    ...years.map((year) => ({
-      ...{ title: titled("Allowed", year), kind: "allowed", write: money },
-      of: (one: Pinned) => pricesIn(year, one)?.medicare_allowed,
-      median: mediansIn(year)?.median_allowed,
-    })),
-    ...years.map((year) => ({
-      ...{ title: titled("Charge", year), kind: "charge", write: money },
-      of: (one: Pinned) => pricesIn(year, one)?.submitted_charge,
-      median: mediansIn(year)?.median_charge,
-    })),
     {
-      ...{ title: titled("Services", data_year), kind: "", write: whole },
-      of: ({ entry }) => entry?.services,
-      median: null,
+      ...{ title: "Allowed", kind: "allowed", write: money },
+      of: ({ entry }) => entry?.medicare_allowed,
+      median: summary.median_allowed,
     },
+    {
+      ...{ title: "Charge", kind: "charge", write: money },
+      of: ({ entry }) => entry?.submitted_charge,
+      median: summary.median_charge,
+    },
+    { ...{ title: "Services", kind: "", write: whole }, of: ({ entry }) => entry?.services },
+    ...(choice.near === null
+      ? []
+      : [{ ...{ title: "Miles", kind: "", write: milesAway }, of: ({ miles }: Pinned) => miles }]),
   ];
   const isShown = (row: { data_year: number }) =>
     row.data_year !== data_year && years.includes(row.data_year);
   const others = [...ownRows.filter(isShown), ...placeRows.filter(isShown)];
   const versions = new Set([data_version, ...others.map((row) => row.data_version)]);
   // The hospitals may be elsewhere, so only the median's head names the place.
-  const about = `${titleOf(scope.procedure)}, ${yearsText(years)}`;
+  const about = `${titleOf(scope.procedure)}, ${data_year}`;
   const rows = lines.map(({ title, kind, of, median, write }) => {
     const text = (amount: Amount) => (typeof amount === "number" ? write(amount) : "–");
-    return { name: title, kind, texts: pinned.map((one) => text(of(one))), median: text(median) };
+    return {
+      name: title,
+      kind,
+      texts: pinned.map((one) => text(of(one))),
+      median: median === undefined ? null : text(median),
+    };
   });
   const heads = pinned.map(({ letter, ccn, entry }) => ({
     ...{ letter, ccn, name: entry?.facility ?? ccn },
@@ -149,7 +146,7 @@ export function Compared({ view }: { view: View }) {
   const place = placeText(choice);
   const median = place === "" ? "Nation's median" : `Median ${place}`;
   const drawnRows = rows.map(({ name, kind, texts, median }) => ({
-    ...{ name, texts: [...texts, median], isStrong: kind === "pays" },
+    ...{ name, texts: [...texts, median ?? ""], isStrong: kind === "pays" },
   }));
   return html`<${Card}
     class="compared"
@@ -196,7 +193,7 @@ export function Compared({ view }: { view: View }) {
       <tbody role="rowgroup">${rows.map(
         ({ name, kind, texts, median }) => html`<tr role="row"><th role="rowheader" scope="row">${name}</th>
           ${texts.map((text, i) => html`<td role="cell" class=${`number ${kind}`} data-name=${heads[i].letter}>${text}</td>`)}
-          <td role="cell" class="number quiet" data-name="median">${median}</td></tr>`,
+          ${median !== null && html`<td role="cell" class="number quiet median" data-name="median">${median}</td>`}</tr>`,
       )}</tbody>
     </table>
   <//>`;

@@ -1,12 +1,29 @@
 import { html } from "../../../shared/browser/html.ts";
 import { base } from "./answers.ts";
+import { type Choice, maxWordsLength } from "./choice.ts";
 import { context } from "./context.ts";
+import { chosenAt } from "./location.ts";
 
 /** Shows what browsers without JavaScript get besides. */
 
-/** Searches by words, where the fields with suggestions don't work. */
-export const SearchForm = () =>
-  html`<noscript><form class="inline" action="/" role="search"><label>Procedure, and a place such as “in Austin, TX” <input name="q" maxlength="200" /></label> <button>Search</button></form></noscript>`;
+interface SearchFormProps {
+  /** What was typed, or what is shown in words that can be typed. */
+  text: string;
+  choice: Choice;
+}
+
+/** Searches by words, where the fields with suggestions don't work. The year and the compared hospitals stay. */
+export function SearchForm({ text, choice: { year, pinned } }: SearchFormProps) {
+  const kept = Object.entries({ year: year ?? "", with: pinned.join(",") }).filter(
+    ([, value]) => value !== "",
+  );
+  return html`<noscript><form class="words" action="/"><div class="field"><label for="q">Procedure, and a place such as “in Austin, TX”</label><input id="q" name="q" maxlength=${maxWordsLength} value=${text} /></div>
+    ${kept.map(([name, value]) => html`<input type="hidden" name=${name} value=${value} />`)}<button>Search</button></form></noscript>`;
+}
+
+/** Leads to the other years, where the field of the year doesn't work. */
+export const YearLinks = ({ years, shown }: { years: readonly string[]; shown: string }) =>
+  html`<noscript><p class="years">Year: ${years.map((year, i) => html`${i > 0 && " "}${year === shown ? html`<b>${year}</b>` : html`<a href=${chosenAt({ year })}>${year}</a>`}`)}</p></noscript>`;
 
 /** Says what of a page with numbers is missing. */
 export const PicturesNote = () =>

@@ -224,29 +224,39 @@ const timesInWords = (ratio: number) => `${ratio.toFixed(ratio < 100 ? 1 : 0)} t
 
 type Rank = Pick<Standing, "rank" | "facilities">;
 
-/** The ranks of a hospital's charge: around the chosen place if the hospital is there, otherwise in nation and state. */
+/** The ranks of a hospital's charge: in nation and state, and around the chosen place if the hospital is there. */
 export interface Standings {
   around?: Rank;
   national?: Standing | null | undefined;
   within_state?: Standing | null | undefined;
 }
 
-/** Writes the text after a hospital's name. */
+/** Which ranks several hospitals are compared by. All are compared with the same hospitals. */
+export function commonRanks(
+  { state }: Pick<Place, "state">,
+  hospitals: readonly (Standings & Pick<Priced, "state">)[],
+): keyof Standings {
+  if (hospitals.every(({ around }) => around !== undefined)) return "around";
+  return hospitals.every((one) => one.state === state) ? "within_state" : "national";
+}
+
+/** Writes the text after a hospital's name. @param among see `commonRanks` */
 export function ownClause(
   { state, near }: Place,
   { summary }: Prices,
   own: Pick<Priced, "state" | "submitted_charge" | "medicare_allowed">,
-  { around, national, within_state }: Standings,
+  standings: Standings,
+  among: keyof Standings,
 ): Word[] {
-  const isInState = state === own.state;
-  const standing = around ?? (isInState ? within_state : national);
-  const where = around
-    ? " there"
-    : isInState
-      ? ` in ${stateInSentence(own.state)}`
-      : state === null && near === null
-        ? ""
-        : " in the nation";
+  const standing = standings[among];
+  const where =
+    among === "around"
+      ? " there"
+      : among === "within_state"
+        ? ` in ${stateInSentence(own.state)}`
+        : state === null && near === null
+          ? ""
+          : " in the nation";
   const isAlone = near === null && summary.facilities === 1;
   const place = isAlone || !standing ? "" : `: ${standingText(standing, where)}`;
   return words` charges ${charge(own.submitted_charge)}${place}. Medicare allows this hospital ${allowed(own.medicare_allowed)}.`;
