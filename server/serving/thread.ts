@@ -35,6 +35,7 @@ import { RequestIds } from "./request-ids.ts";
 import { type Respond, Responder } from "./responder.ts";
 import { Service } from "./service.ts";
 import { WaitingAnswers } from "./waiting.ts";
+import { warm } from "./warm.ts";
 
 /** A serving thread: its own HTTP server on the shared port, over images that all threads share. */
 
@@ -114,6 +115,11 @@ interface Started {
   queue: PermitQueue | undefined;
 }
 
+const cpuMs = () => {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
+};
+
 function start(data: ServeData, published: readonly PublishedVersion[]): Started {
   const traffic = new ThreadTraffic(data.traffic);
   const [keys, names] = [new KeyTable(data.keys), new AccountNames(data.names)];
@@ -121,13 +127,14 @@ function start(data: ServeData, published: readonly PublishedVersion[]): Started
   const permits = data.areShared ? new PermitTable(data.ceilings) : undefined;
   const { trustedProxies } = code;
   const shares = data.shares && new AddressShares(data.shares.limits, data.shares.buffer);
+  const versions = versionsOf(published);
   const service = new Service({
     keys,
     ceilings: permits ?? new Limits(data.ceilings),
     names,
     days: new UsageDays(data.days),
     events: new UsageEvents(data.events),
-    versions: versionsOf(published),
+    versions,
     now: Date.now,
     steadyNow: steadyClock(),
     takeShare:
@@ -146,6 +153,7 @@ function start(data: ServeData, published: readonly PublishedVersion[]): Started
     pages === undefined || isApiPath(path)
       ? answerApi(request, path, method, hasBody)
       : pages.respond(request, path, method, hasBody);
+  warm(versions.images[0], (path, query) => service.read(path, query), cpuMs);
   const connections = new Connections(data.maxConnections, data.connections);
   const log =
     data.accessLog === 0

@@ -9,3 +9,4 @@ import "../serving/reply.test.ts";
 import "../serving/shares.test.ts";
 import "../serving/turns.test.ts";
 import "../serving/waiting.test.ts";
+import "../serving/warm.test.ts";

@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readPlaces } from "../../datasets/places.ts";
+import { syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
+import { ApiError } from "../../server/api/errors.ts";
+import { maxWarmingMs, warm } from "../../server/serving/warm.ts";
+import { ask, imageWith, versionsOf } from "../support/endpoint-oracle.ts";
+
+/** Tests what a serving thread answers before it listens. */
+
+const image = imageWith(
+  syntheticSnapshot({ dataYear: 2024, revision: 1, rows: 2000, seed: 1 }),
+  readPlaces(),
+);
+const versions = versionsOf(image);
+
+test("requests of each kind are answered before a thread listens, and none has a wrong parameter", () => {
+  const answered = new Map<string, number>();
+  warm(
+    image,
+    (path, query) => {
+      try {
+        ask(versions, `${path.slice("/api/v1".length)}?${query}`);
+      } catch (error) {
+        assert.ok(error instanceof ApiError);
+        // A synthetic hospital's city has no place.
+        const isExpected = error.type === "not_found" || error.param === "near";
+        assert.ok(isExpected, `${path}?${query}: ${error.message}`);
+        throw error;
+      }
+      const kind = path.replace(/\d+$/, "").concat(query.includes("type=procedure") ? " of procedures" : "");
+      answered.set(kind, (answered.get(kind) ?? 0) + 1);
+    },
+    () => 0,
+  );
+  const healthcare = ["facilities", "facilities/", "procedures", "procedures/"];
+  assert.deepEqual([...answered.keys()].toSorted(), [
+    ...healthcare.map((name) => `/api/v1/healthcare/${name}`),
+    "/api/v1/search",
+    "/api/v1/search of procedures",
+  ]);
+});
+
+test("a slow thread begins no request after its time for them", () => {
+  let cpuMs = 5000;
+  let reads = 0;
+  const read = () => {
+    reads++;
+    cpuMs += maxWarmingMs / 3;
+  };
+  warm(image, read, () => cpuMs);
+  assert.equal(reads, 3);
+});
+
+test("a fault of this service isn't passed over", () => {
+  assert.throws(
+    () =>
+      warm(
+        image,
+        () => assert.fail("a fault"),
+        () => 0,
+      ),
+    { message: "a fault" },
+  );
+});
