@@ -4,6 +4,7 @@ import type { Ask, FacilitiesAnswer } from "./answers.ts";
 import { viewNow, viewOnce } from "./api.ts";
 import { milesText } from "./around.ts";
 import { Card, sourceOf, trendFigures } from "./card.ts";
+import { CheckHospital } from "./check-fold.ts";
 import { shownOf } from "./choice.ts";
 import { context } from "./context.ts";
 import { versionNote } from "./explore-words.ts";
@@ -20,7 +21,7 @@ import {
 } from "./hospital-words.ts";
 import { chargeColumn, paysColumn, type Sorted } from "./list.ts";
 import { ErrorBand, useLoaded, useTitle, VersionNote, WarningBand } from "./load.ts";
-import { addresses, hrefOf, inPlace, inYear } from "./location.ts";
+import { addresses, hrefOf, inPlace, inYear, withParameters } from "./location.ts";
 import { Key } from "./picture.ts";
 import { Standings, sortedBy } from "./standings.ts";
 import { leastYears, Trend } from "./trend.ts";
@@ -87,7 +88,8 @@ function Shown({ view, sorted, shown }: ShownProps) {
       ${near && near.data.length > 1 && html`<${Near} near=${near} view=${view} />`}
     </div>
     ${isSynthetic(source.caveat) ? null : html`<p class="quiet small">${source.caveat}</p>`}
-    <p class="quiet small">${data.length > 0 && `${counted(data.length, "procedure group has", "procedure groups have")} a price. What it does for too few Medicare patients (10 services or fewer) is suppressed by CMS. `}Data version ${source.data_version}.</p>`;
+    <p class="quiet small">${data.length > 0 && `${counted(data.length, "procedure group has", "procedure groups have")} a price. What it does for too few Medicare patients (10 services or fewer) is suppressed by CMS. `}Data version ${source.data_version}.</p>
+    ${data.length > 0 && html`<${CheckHospital} ccn=${facility.ccn} version=${source.data_version} datasets=${datasets} page=${withParameters({ year: source.data_version })} />`}`;
 }
 
 function Years({ view }: { view: HospitalView }) {

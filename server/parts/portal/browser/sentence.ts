@@ -2,6 +2,7 @@ import type { ComponentChild } from "preact";
 import { counted, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import { Failure, type ProcedureAnswer } from "./answers.ts";
+import { CheckView } from "./check-fold.ts";
 import { nowhere, radiusesInMiles } from "./choice.ts";
 import { Command } from "./curl.ts";
 import type { View } from "./explore-data.ts";
@@ -96,6 +97,7 @@ export function Reading({ scope, view }: { scope: ProcedureAnswer; view: View })
       ${dataset ? `${dataset.title}${dataset.released ? `, released ${dataset.released}` : ""}, ${dataset.publisher}. ` : ""}Version for citing:
       ${" "}<a href=${inYear("/data")}>${source.data_version}</a>.
     </p>
+    <${CheckView} view=${view} />
     <details><summary>API</summary><${Command} text=${curlOf(view.paths.list, origin)} /></details>
   </section>`;
 }

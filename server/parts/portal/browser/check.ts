@@ -1,0 +1,107 @@
+import { columnNames } from "../../../../datasets/cms/columns.ts";
+import { stayDeductibles } from "../../../../datasets/deductibles.ts";
+import type { Dataset } from "./answers.ts";
+
+/**
+ * Writes statements for DuckDB that give a page's figures from CMS's own file, without this service. They have its rules:
+ * a row is priced if both amounts are above zero, and amounts are rounded half up to cents.
+ */
+
+/** The rows that figures are of. */
+export interface Rows {
+  dataset: Dataset;
+  /** An APC code. */
+  code: string;
+  /** In upper case; null for the nation. */
+  state: string | null;
+  /** The hospitals around a place; null if they weren't chosen by a place. */
+  ccns: readonly string[] | null;
+}
+
+interface File {
+  name: string;
+  /** The columns' names. */
+  columns: Record<"ccn" | "state" | "code" | "charge" | "allowed", string>;
+}
+
+const exportColumns = {
+  ...{ ccn: "ccn", state: "state", code: "code" },
+  ...{ charge: "submitted_charge", allowed: "medicare_allowed" },
+};
+
+/** Returns CMS's file of a data version, or this service's export if the version isn't from CMS's file. */
+export const fileOf = ({ verify, data_version }: Dataset): File =>
+  verify === null
+    ? { name: `opps-${data_version}.csv`, columns: exportColumns }
+    : { name: verify.file ?? "CMS.csv", columns: columnNames };
+
+const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
+
+/** The priced rows of one hospital, or of all hospitals with one procedure. */
+function pricedSql(
+  dataset: Dataset,
+  conditions: (text: (column: keyof File["columns"]) => string) => string[],
+) {
+  const { name, columns } = fileOf(dataset);
+  const text = (column: keyof File["columns"]) => `trim("${columns[column]}")`;
+  const dollars = (column: "charge" | "allowed") =>
+    `round(TRY_CAST(${text(column)} AS DECIMAL(18,10)), 2) AS ${column}`;
+  return `SELECT * FROM (
+    SELECT upper(${text("ccn")}) AS ccn, ${text("code")} AS apc, ${dollars("charge")}, ${dollars("allowed")}
+    FROM read_csv(${quoted(name)}, header = true, all_varchar = true)
+    WHERE ${conditions(text).join(" AND ")}
+  ) WHERE charge > 0 AND allowed > 0`;
+}
+
+const rowsSql = ({ dataset, code, state, ccns }: Rows) =>
+  pricedSql(dataset, (text) => [
+    `${text("code")} = ${quoted(code)}`,
+    ...(state === null ? [] : [`upper(${text("state")}) = ${quoted(state)}`]),
+    ...(ccns === null ? [] : [`upper(${text("ccn")}) IN (${ccns.map(quoted).join(", ")})`]),
+  ]);
+
+/** A fifth of an amount, but at most the deductible of a hospital stay, in dollars. */
+function paysSql(allowed: string, { data_year }: Dataset): string {
+  const most = stayDeductibles[data_year];
+  const fifth = `${allowed} / 5`;
+  return `round(${most === undefined ? fifth : `least(${fifth}, ${most})`}, 2)`;
+}
+
+const quantile = (column: "charge" | "allowed", part: number) =>
+  `round(quantile_cont((100 * ${column})::BIGINT, ${part})) / 100`;
+
+function summarySql(dataset: Dataset): string {
+  const figures = [
+    "count(*) AS hospitals",
+    "min(charge) AS lowest_charge",
+    `${quantile("charge", 0.25)} AS quarter_charge_less`,
+    `${quantile("charge", 0.5)} AS median_charge`,
+    `${quantile("charge", 0.75)} AS quarter_charge_more`,
+    "max(charge) AS highest_charge",
+    "min(allowed) AS lowest_allowed",
+    `${quantile("allowed", 0.5)} AS median_allowed`,
+    "max(allowed) AS highest_allowed",
+    `${paysSql("min(allowed)", dataset)} AS you_pay_least`,
+    `${paysSql(`(${quantile("allowed", 0.5)})`, dataset)} AS you_pay_median`,
+    `${paysSql("max(allowed)", dataset)} AS you_pay_most`,
+  ];
+  return `SELECT ${dataset.data_year} AS year, ${figures.join(",\n  ")}`;
+}
+
+/** The figures of one list, or of several years: how many hospitals, their charges and allowed amounts, and what a patient pays. */
+export const figuresSql = (years: readonly Rows[]): string =>
+  `${years.map((rows) => `${summarySql(rows.dataset)}\nFROM (${rowsSql(rows)})`).join("\nUNION ALL\n")};`;
+
+/** Some hospitals' amounts and the ranks of their charges, the lowest first. */
+export const ranksSql = (rows: Rows, ccns: readonly string[]): string =>
+  `SELECT * FROM (
+  SELECT ccn, charge, allowed, ${paysSql("allowed", rows.dataset)} AS you_pay,
+    rank() OVER (ORDER BY charge) AS rank, count(*) OVER () AS hospitals
+  FROM (${rowsSql(rows)})
+) WHERE ccn IN (${ccns.map(quoted).join(", ")});`;
+
+/** All priced procedures of a hospital. */
+export const hospitalSql = (dataset: Dataset, ccn: string): string =>
+  `SELECT apc, charge, allowed, ${paysSql("allowed", dataset)} AS you_pay
+FROM (${pricedSql(dataset, (text) => [`upper(${text("ccn")}) = ${quoted(ccn)}`])})
+ORDER BY apc;`;
