@@ -1,11 +1,11 @@
-import { type Image, textAt } from "../image/image.ts";
+import type { Image } from "../image/image.ts";
 import { absentHospitals } from "./absent-hospitals.ts";
 import { besideEveryday, findOtherwise } from "./facility-guesses.ts";
 import { findCodes, findNames } from "./facility-names.ts";
 import { findNear, findPlaces, findSeveralPlaces, isInOtherState } from "./facility-places.ts";
 import { facilityScorer, type Score } from "./facility-scores.ts";
 import { findByWords, findLiterally } from "./facility-words.ts";
-import { inOrder, type Matches, type Wanted } from "./find.ts";
+import type { Matches, Wanted } from "./find.ts";
 import { Found, ranks, scored } from "./found.ts";
 import { doubtful, phrasesOf } from "./lexicon.ts";
 import { type Term, termsOf } from "./matching.ts";
@@ -13,8 +13,8 @@ import { facilitiesInCity } from "./places.ts";
 import { termsIn } from "./procedure-terms.ts";
 import type { Absent } from "./procedure-words.ts";
 import type { Asked } from "./reading.ts";
-import { meaningOf, saysSomething, splitWords } from "./text.ts";
-import { indexOf, type SearchIndex } from "./text-index.ts";
+import { saysSomething } from "./text.ts";
+import { indexOf } from "./text-index.ts";
 
 /*
  * The answer to a search for facilities is a union: all that have every word literally (`literal.ts`), and all that the
@@ -60,10 +60,7 @@ export function findFacilities(
   const isPlain = (word: string) => !doubtful.has(word) || facilitiesInCity(image, [word]).length > 0;
   const plain = found.isEmpty ? words.filter(isPlain) : words;
   if (plain.length > 0 && plain.length < words.length) {
-    // Where hospitals elsewhere have the words, these may be meant.
-    const ignored = found.unwanted.size > 0 ? words.filter((word) => !isPlain(word)) : [];
-    const rest = { ...asked, words: plain, typed: plain, ignored: [...asked.ignored, ...ignored] };
-    return findFacilities(image, rest, isWanted, state);
+    return findFacilities(image, { ...asked, words: plain, typed: plain }, isWanted, state);
   }
   if (found.isEmpty) findSeveralPlaces(image, asked, found);
   if (found.isEmpty && !isAll) findOtherwise({ image, index, words, terms, found });
@@ -71,7 +68,7 @@ export function findFacilities(
   if (isAll && !asked.isHere && words.some(isHospital) && (words.every(isHospital) || found.isEmpty))
     for (const facility of index.byName) found.enter(facility, ranks.rest, 0);
   found.ignored = [...asked.ignored, ...found.ignored];
-  const procedures = absentProcedures(image, index, words, found);
+  const procedures = absentProcedures(words, found);
   // What is named by a whole name, or is in a place that is written out, isn't the kind that is absent.
   const hospitals = found.isNamed || found.isOnePlace ? [] : absentHospitals(image, words, state);
   const isDoubted =
@@ -79,21 +76,13 @@ export function findFacilities(
     found.ignored.length > 0 ||
     procedures.length > 0 ||
     hospitals.length > 0 ||
-    (!found.isNamed && isInOtherState(image, words));
+    (!found.isNamed && found.place === null && isInOtherState(image, words));
   return { ...scored(index, found, isDoubted, isAll), absent: [...hospitals, ...procedures], terms };
 }
 
-/** The procedures that this data can't have, by words that the first match doesn't have in its name and place. */
-function absentProcedures(
-  image: Image,
-  index: SearchIndex,
-  words: readonly string[],
-  found: Found,
-): readonly Absent[] {
+/** The procedures that this data can't have, unless all words are those of a facility or a place. */
+function absentProcedures(words: readonly string[], found: Found): readonly Absent[] {
   if (found.isEmpty) return termsIn(words).named;
   if (found.ignored.length === 0 && (found.top <= ranks.significantWords || found.isOnePlace)) return [];
-  const [first] = inOrder(index, found.ranked).documents;
-  const texts = [image.facilityName, image.city];
-  const own = new Set(texts.flatMap((text) => splitWords(textAt(text, first))).map(meaningOf));
-  return termsIn(words.filter((word) => saysSomething(word) && !own.has(meaningOf(word)))).named;
+  return termsIn(words.filter(saysSomething)).named;
 }

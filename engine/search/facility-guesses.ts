@@ -1,4 +1,3 @@
-import { findFacility } from "../answers/facilities.ts";
 import { type Image, textAt } from "../image/image.ts";
 import { cityField, cityPartField, nameField } from "./documents.ts";
 import { findNames } from "./facility-names.ts";
@@ -41,27 +40,11 @@ interface FacilitySearch {
 
 /** Other spellings, and searches with words to set aside. Each is tried only if those before it find nothing. */
 export function findOtherwise(search: FacilitySearch): void {
-  const ways = [
-    byShortCcn,
-    byInitials,
-    bySound,
-    besideAside,
-    bySaint,
-    besideUnknown,
-    byMoreTypos,
-    besideRegion,
-  ];
+  const ways = [byInitials, bySound, besideAside, bySaint, besideUnknown, byMoreTypos, besideRegion];
   for (const way of ways) {
     way(search);
     if (!search.found.isEmpty) return;
   }
-}
-
-/** Reads a ZIP code without hospitals around as a CCN that lost its zero. */
-function byShortCcn({ image, words, found }: FacilitySearch): void {
-  const [code, ...others] = words.filter(saysSomething);
-  const facility = others.length === 0 && /^\d{5}$/.test(code) ? findFacility(image, `0${code}`) : -1;
-  if (facility >= 0) found.enter(facility, ranks.code, 1);
 }
 
 /**
@@ -85,10 +68,7 @@ function byInitials({ image, index, terms, found }: FacilitySearch): void {
   }
 }
 
-/**
- * Reads a word as another word that sounds alike, if the other words match and one of them matches the place. The
- * hospital is found only if it is the only one, and hospitals of a city if all words name their place.
- */
+/** Reads a word as another word that sounds alike, if the other words match and all hospitals found are in one city. */
 function bySound({ image, index, terms, found }: FacilitySearch): void {
   const needed = terms.filter(({ isNeeded }) => isNeeded);
   for (const term of needed) {
@@ -98,10 +78,7 @@ function bySound({ image, index, terms, found }: FacilitySearch): void {
     if (heard.matches.length === term.matches.length) continue;
     const read = needed.map((other) => (other === term ? heard : other));
     const there = facilitiesWith(index, read).filter(found.isWanted);
-    const isPlace = (other: Term) => isThere(index, other, there[0]);
-    const cities = new Set(there.map((facility) => cityOf(image, facility)));
-    if (cities.size !== 1 || !read.some((other) => other !== heard && isPlace(other))) continue;
-    if (there.length > 1 && !read.every(isPlace)) continue;
+    if (new Set(there.map((facility) => cityOf(image, facility))).size !== 1) continue;
     for (const facility of there) found.enter(facility, ranks.guess, 1);
     return;
   }
@@ -243,7 +220,7 @@ function byMoreTypos({ index, terms, found }: FacilitySearch): void {
   const needed = terms.filter(({ isNeeded }) => isNeeded);
   const unknown = needed.filter((term) => documentsWith(index, term) === 0);
   const [term] = unknown;
-  if (unknown.length !== 1 || needed.length < 2 || [...term.word].length < closeLetters) return;
+  if (unknown.length !== 1 || needed.length < 2) return;
   const guess: Term = { ...term, matches: [] };
   matchTypos(index, guess, term.word, allowedTypos([...term.word].length) + 1);
   const read = needed.map((other) => (other === term ? guess : other));
@@ -268,6 +245,3 @@ function besideRegion({ image, index, words, found }: FacilitySearch): void {
       return;
     }
 }
-
-/** Fewer letters may be anything with two typos. */
-const closeLetters = 6;

@@ -1,6 +1,6 @@
 import { type Image, textAt } from "../image/image.ts";
 import { type Found, ranks } from "./found.ts";
-import { fillers, kinds, phrasesOf, questions } from "./lexicon.ts";
+import { fillers, kinds, questions } from "./lexicon.ts";
 import { facilityWithCode } from "./matching.ts";
 import { isSpeltSo, namesOf } from "./names.ts";
 import { mostPlaceWords, type Place, placesNamed } from "./places.ts";
@@ -73,18 +73,13 @@ export function findNames(
 }
 
 const none: readonly number[] = [];
-const inWords = phrasesOf("in");
-const articles = phrasesOf("article");
-
 /**
- * Whether the words of a name mean a place instead: they stand after "in", or without words such as hospital. Neither
- * hospitals in New England nor New England alone are the New England Medical Center.
+ * Whether the words of a name alone mean a place instead, unless they are a whole name: New England alone isn't the New
+ * England Medical Center.
  */
 export function isPlaceInstead(image: Image, words: readonly string[], span: readonly string[]): boolean {
-  const start = words.indexOf(span[0]);
-  const before = articles.has(words[start - 1] ?? "") ? 2 : 1;
   const isAlone = span.length === words.length && !namesOf(image).exact.has(oneWord(span));
-  return (isAlone || inWords.has(words[start - before] ?? "")) && placesNamed(image, span).length > 0;
+  return isAlone && placesNamed(image, span).length > 0;
 }
 
 const isIn = (image: Image, facility: number, { kind, name, facilities }: Place) =>

@@ -32,8 +32,6 @@ const afterNearest = phrasesOf("after-nearest");
 const articles = phrasesOf("article");
 const beforePlace = phrasesOf("before-place");
 const areaPhrases = Array.from(phrasesOf("area"), (phrase) => phrase.split(" "));
-/** Words of names, which are set aside beside a place only before a word such as in. */
-const nameKinds = phrasesOf("name-kind");
 
 /** Leaves out phrases such as `city of`. */
 function withoutArea(words: readonly string[]): readonly string[] {
@@ -160,7 +158,6 @@ function placeBetween(
 ): PlaceAlone | undefined {
   const beside = [...before, ...after];
   const isIn = beforePlace.has(before.at(-1) ?? "");
-  if (!isIn && beside.some((word) => nameKinds.has(meaningOf(word)))) return undefined;
   if (beside.length > 0 && span.every(saysNothing)) {
     // The code of a state may be a small word, too, unless it is at the end.
     const isCode = span.length === 1 && span[0].length === 2 && stateOf(span[0]) !== undefined;

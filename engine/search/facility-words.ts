@@ -78,9 +78,5 @@ export function enterUnofficialName(image: Image, terms: readonly Term[]): void 
   const { facilities, positions } = named;
   const span = positions.map((at) => words[at]);
   if (isPlaceInstead(image, words, span)) return;
-  const isNeeded = !terms.some((term) => term.isNeeded);
-  for (const at of positions) {
-    terms[at].code = facilities[0];
-    terms[at].isNeeded ||= isNeeded;
-  }
+  for (const at of positions) terms[at].code = facilities[0];
 }

@@ -71,7 +71,7 @@ export function textsOf(kind: string): ReadonlyMap<string, string> {
 /** Small words. */
 export const fillers = phrasesOf("filler");
 /** Words for a hospital, and words of names that say no more. */
-export const kinds: ReadonlySet<string> = new Set([...phrasesOf("kind"), ...phrasesOf("name-kind")]);
+export const kinds = phrasesOf("kind");
 /** Words of questions and sentences that never say which hospital is meant. */
 export const questions = phrasesOf("question");
 /** Such words that hospitals or places have as names, too. */

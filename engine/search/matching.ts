@@ -12,9 +12,7 @@ import {
   repeatField,
   stateField,
 } from "./documents.ts";
-import { fillers } from "./lexicon.ts";
-import { facilitiesOfNickname, formsOfState, otherStateNames, stateOf } from "./places.ts";
-import { absentWords } from "./procedure-terms.ts";
+import { facilitiesOfNickname, formsOfState, stateOf } from "./places.ts";
 import { isBeforeInitial, meanings, oneWord, otherForms } from "./text.ts";
 import { countOf, documentsOf, findWord, isInFields, type SearchIndex } from "./text-index.ts";
 import { allowedTypos, codePoints, forEachClose, medicalEnding, soundOf, typosBetween } from "./typos.ts";
@@ -78,8 +76,6 @@ export function termsOf(
   // Words typed apart may be one word of the index.
   for (let start = 0; start < words.length; start++)
     for (let end = start + 2; end <= Math.min(words.length, start + mostParts); end++) {
-      if (fillers.has(words[start])) break;
-      if (fillers.has(words[end - 1])) continue;
       const typed = words.slice(start, end);
       matchJoined(
         index,
@@ -96,12 +92,7 @@ function matchJoined(index: SearchIndex, typed: readonly string[], terms: readon
   const meant = typed.map(meanings[kind]).join("");
   matchExactly(index, joined, exact, terms);
   if (meant !== joined) matchExactly(index, meant, exact, terms);
-  if (joined.length >= joinedPrefixLetters && !isNumber(joined))
-    matchPrefix(index, Buffer.from(joined), terms);
-  if (kind === "procedure") return;
-  matchNickname(index, oneWord(typed), terms);
-  const state = otherStateNames.get(joined);
-  if (state !== undefined) matchExactly(index, state.toLowerCase(), exact, terms);
+  if (kind === "facility") matchNickname(index, oneWord(typed), terms);
 }
 
 /** Adds to a needed term what its word matches by its beginning, with typos or in another form, apart, or as a code. */
@@ -112,9 +103,7 @@ function matchNeeded(image: Image, index: SearchIndex, term: Term): void {
   const typed = findWord(index, meanings[kind](word));
   const isMeant = typed >= 0 && (kind === "procedure" || isInFields(index, typed, 1 << cityField));
   if (!isMeant) matchTypos(index, term, word);
-  else if (word.endsWith("s")) matchExactly(index, word.slice(0, -1), oneTypo, [term]);
-  if (kind === "facility" ? mayBegin(word) : !(absentWords.has(word) || isNumber(word)))
-    matchPrefix(index, Buffer.from(word), [term]);
+  if (kind === "facility" ? mayBegin(word) : !isNumber(word)) matchPrefix(index, Buffer.from(word), [term]);
   if (kind === "facility") {
     matchNickname(index, word, [term]);
     const state = stateOf(word);
@@ -187,7 +176,7 @@ export function matchTypos(
   const letters = [...word].length;
   // Numbers don't match with typos, because another number means another place or procedure.
   if (allowed === 0 || /^[0-9]+$/.test(word)) return;
-  if (kind === "procedure" && (absentWords.has(word) || /[0-9]/.test(word))) return;
+  if (kind === "procedure" && /[0-9]/.test(word)) return;
   forEachClose(index, word, letters, allowed, (close, typos) => {
     if (typos === 0) return;
     if (kind === "procedure") {

@@ -37,7 +37,7 @@ export function findProcedures(
   const needed = terms.filter(({ isNeeded }) => isNeeded).length;
   if (needed === 0) return nothing;
   const index = indexOf(image, "procedure");
-  const { held, absent, namedWords } = termsIn(words);
+  const { held, absent, named } = termsIn(words);
   // A group's term of one word, such as `kidney` for kidney surgery, doesn't outweigh the term of a procedure in no
   // group, such as `kidney ultrasound`.
   const heldWords = held === undefined || held.words.length === 1 ? [] : held.words;
@@ -48,11 +48,10 @@ export function findProcedures(
     const isCode = terms.some(({ code }) => code >= 0);
     const likeness = isCode ? 1 : likenessOf(index, terms, 0)(found.documents[0]);
     const hasLevel = terms.some(({ isNeeded, word }) => isNeeded && isLevel.test(word));
-    // Words of different terms, one of them for something absent: a therapy session isn't radiation in a single session.
-    const isApart =
-      needed > 1 && held === undefined && !isCode && [...namedWords].some((word) => !isInNames(index, word));
-    const isGuess = ignored.length > 0 || isApart || (hasLevel && isOfSeveral(index, terms, found));
-    return likeness > leastSure && !isGuess ? sure(found) : guessed(found);
+    const isGuess = ignored.length > 0 || (hasLevel && isOfSeveral(index, terms, found));
+    // A therapy session isn't radiation therapy, nor radiation in a single session.
+    const least = needed > 1 && held === undefined && named.length > 0 ? leastSureOfAbsent : leastSure;
+    return likeness > least && !isGuess ? sure(found) : guessed(found);
   }
   const unknown = terms.filter((term) => term.isNeeded && documentsWith(index, term) === 0);
   const isKept = ({ word }: Term) => medicalEnding.test(word) || /^[0-9]+$/.test(word) || isHcpcsCode(word);
@@ -115,10 +114,10 @@ function mostAlike(index: SearchIndex, terms: readonly Term[], isWanted: Wanted)
 }
 
 /**
- * Above `leastSure`, a group that has every word is meant. From `leastLike` on, a group that lacks some words may be
- * meant.
+ * Above `leastSure`, a group that has every word is meant; above `leastSureOfAbsent` if the words name something absent and no
+ * procedure. From `leastLike` on, a group that lacks some words may be meant.
  */
-const [leastSure, leastLike] = [0.25, 0.33];
+const [leastSure, leastSureOfAbsent, leastLike] = [0.25, 0.5, 0.33];
 
 function isInNames(index: SearchIndex, word: string): boolean {
   return isInFields(index, findWord(index, word), 1 << nameField);

@@ -58,6 +58,13 @@ test("a city whose name is a word of most hospitals is surely meant where it is 
     }
 });
 
+test("around a city without hospitals, a search is sure, although a city of the name elsewhere has some", () => {
+  for (const near of ["Evergreen, CO", "Providence, UT"]) {
+    const { place, scores } = search(image, "facility", `hospitals near ${near}`, 0, 1);
+    assert.deepEqual([place, scores[0] >= 0.5], [{ near }, true]);
+  }
+});
+
 test("a nickname of several words is sure of its city, and one word that begins others isn't", () => {
   for (const [query, city, isSure] of [
     ["new york city", "New York", true],

@@ -510,6 +510,16 @@ test("what hospitals don't treat is set aside beside a whole name", () => {
   }
 });
 
+test("hospitals, and a name, are found around a city that has no hospital", () => {
+  for (const [query, near, isSure] of [
+    ["hospitals near Evanston, IL", "Evanston, IL", true],
+    ["ashgrove near Evanston, IL", "Evanston, IL", false],
+  ] as const) {
+    const { place, scores } = details(query, "facility");
+    assert.deepEqual([place, scores[0] >= 0.5], [{ near }, isSure], query);
+  }
+});
+
 test("several places find the hospitals of all, and none surely", () => {
   for (const [query, ...ccns] of [
     ["tampa, laredo", "09", "15"],
@@ -551,6 +561,13 @@ test("a code that no group is known to include is set aside beside words, and th
   assert.deepEqual(details("knee replacement").ignored, []);
   assert.equal(details("99213").total, 0);
   assert.deepEqual(details("quill xylophone boise", "facility").ignored, ["xylophone"]);
+});
+
+test("words of different terms of a group are a guess, if they name something that is absent", () => {
+  const { absent, scores } = details("therapy session");
+  assert.ok(absent.length > 0 && !(scores[0] >= 0.5));
+  for (const query of ["radiation therapy", "dialysis", "Level 3 Upper GI Procedures"])
+    assert.ok(details(query).scores[0] >= 0.5, query);
 });
 
 test("words that fit several groups as well name the first one, and none of them surely", () => {
