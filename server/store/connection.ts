@@ -60,8 +60,8 @@ export class Connection {
     }
   }
 
-  pragma(source: string): unknown {
-    return this.#inWords(() => this.database.pragma(source));
+  pragma(source: string, options?: Database.PragmaOptions): unknown {
+    return this.#inWords(() => this.database.pragma(source, options));
   }
 
   /** Runs work. SQLite's errors get messages that name the file, except errors of constraints, which are about rows. */

@@ -56,14 +56,14 @@ export class Store extends Table {
   /** Size of the database in bytes, without its write-ahead log. */
   get bytes(): number {
     const [pages, pageBytes] = ["page_count", "page_size"].map((name) =>
-      Number(this.db.database.pragma(name, { simple: true })),
+      Number(this.db.pragma(name, { simple: true })),
     );
     return pages * pageBytes;
   }
 
   /** Returns the number of frames in the write-ahead log. */
   loggedFrames(): number {
-    const [{ log }] = this.db.database.pragma("wal_checkpoint(NOOP)") as { log: number }[];
+    const [{ log }] = this.db.pragma("wal_checkpoint(NOOP)") as { log: number }[];
     return log;
   }
 
@@ -84,7 +84,7 @@ export class Store extends Table {
 
   /** A text that changes whenever another connection writes, or this connection changes accounts, keys or events. */
   changes(): string {
-    return `${this.db.database.pragma("data_version", { simple: true })} ${this.db.ownChanges}`;
+    return `${this.db.pragma("data_version", { simple: true })} ${this.db.ownChanges}`;
   }
 
   /** Runs reads in one transaction, so that all of them see the same state. */

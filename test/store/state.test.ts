@@ -452,6 +452,25 @@ test("SQLite's error on a full disk names the file and says what to do, and keep
   });
 });
 
+test("SQLite's errors name the file, too, when a start or a save asks for sizes, the log or changes", (t) => {
+  const { store, file } = guarded();
+  const error = new Database.SqliteError("attempt to write a readonly database", "SQLITE_READONLY");
+  t.mock.method(Database.prototype, "pragma", () => {
+    throw error;
+  });
+  const asked = [
+    () => store.bytes,
+    () => store.loggedFrames(),
+    () => store.checkpoint(),
+    () => store.changes(),
+  ];
+  for (const ask of asked)
+    assert.throws(ask, {
+      code: "SQLITE_READONLY",
+      message: `state database ${file}: found attempt to write a readonly database, expected a database that can be read and written; STATE_DIR may name another folder`,
+    });
+});
+
 test("SQLite's errors name the file in one sentence, except those of a constraint", () => {
   const { store, file } = guarded();
   store.accounts.create({ ...account, name: "a" }, new Date());
