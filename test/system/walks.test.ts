@@ -607,8 +607,48 @@ testOfClicks("a journalist saves a picture of the ten dearest hospitals with its
     await list.getByRole("button", { name: "Share" }).click();
     await list.getByRole("button", { name: "Copy link" }).click();
     await list.getByRole("button", { name: "copied" }).waitFor();
-    const link = new URL(await page.evaluate(() => navigator.clipboard.readText()));
+    const clipboard = () => page.evaluate(() => navigator.clipboard.readText());
+    const address = await clipboard();
+    const link = new URL(address);
     assert.deepEqual([link.hash, link.searchParams.get("order")], ["#hospitals", "desc"]);
+    assert.equal(link.searchParams.get("year"), source.data_version, "the address stays with its data");
+    const cited = new RegExp(`Source: .*, 2024 \\(version ${source.data_version}\\)\\. `);
+    for (const [button, begin] of [
+      [
+        "Copy sentence with source",
+        /^In 2024, the five dearest of \d+ hospitals for a knee, hip or shoulder replacement: /,
+      ],
+      ["Copy citation", /^What hospitals charge: .*: Knee, hip or shoulder replacement, 2024\. /],
+    ] as const) {
+      await list.getByRole("button", { name: button }).click();
+      await list.getByRole("button", { name: "copied" }).waitFor();
+      const text = await clipboard();
+      for (const part of [begin, cited]) assert.match(text, part);
+      assert.ok(text.endsWith(` ${address}`), text);
+      if (!button.includes("sentence")) continue;
+      for (const [i, { facility, submitted_charge }] of data.entries())
+        assert.equal(
+          text.includes(`${facility}, `) && text.includes(dollars(submitted_charge ?? 0)),
+          i < 5,
+          facility,
+        );
+    }
+    await list.getByRole("button", { name: "Download" }).click();
+    for (const [rows, said] of [
+      [5, "The five dearest of "],
+      [25, "The 25 dearest of "],
+    ] as const) {
+      await list.getByLabel("Rows").selectOption(String(rows));
+      const drawn = await savedTexts(page, list);
+      for (const part of [said, "each doubling is an equal step", link.host])
+        assert.ok(drawn.includes(part), drawn);
+      const { data } = await answerOf<FacilitiesAnswer>(dearest.replace("limit=10", "limit=26"));
+      for (const [i, { submitted_charge }] of data.entries())
+        assert.equal(drawn.includes(dollars(submitted_charge ?? 0)), i < rows, `${rows}: ${i}`);
+      // All pay the most that Medicare lets a hospital ask for, so no column says it again and again.
+      assert.match(drawn, /You pay with Medicare: \$1,632 in each row\./);
+      assert.equal(drawn.split("$1,632 ").length, 3, drawn);
+    }
   });
 });
 
@@ -692,7 +732,7 @@ for (const viewport of [wide, narrow])
           );
         assert.equal(heads.length, 4);
         const [title] = (await page.title()).split(/(?: in | within )|, \d{4} – /);
-        assert.ok(drawn.includes(`${title}, ${years[0]}–2024`), `procedure and years are in ${drawn}`);
+        assert.ok(drawn.includes(`${title}, 2024`), `procedure and year are in ${drawn}`);
         for (const text of [...heads, ...lines]) assert.ok(drawn.includes(text), `${text} is in ${drawn}`);
         await guarded.close();
         guarded.assertWellBehaved();

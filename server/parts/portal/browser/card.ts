@@ -10,7 +10,7 @@ import type { Pinned } from "./explore-data.ts";
 import { Menu, Opener } from "./form.ts";
 import { useDrawn } from "./location.ts";
 import { csvOf, drawnIn, type PictureFormat, pictureOf, save } from "./save-picture.ts";
-import { isSynthetic, paysTitle, shareOf, warningOf } from "./words.ts";
+import { isSynthetic, paysTitle, shareOf, tabTitle, warningOf } from "./words.ts";
 
 /** Frames a picture. Offers below it the picture and its numbers as files, a link, and the numbers as a table. */
 
@@ -24,12 +24,14 @@ interface CardProps {
   isTable?: boolean;
   /** Gets all rows for the CSV, if the picture shows only a part of them. */
   all?: (() => Promise<Figures>) | undefined;
-  /** What a saved file says besides. */
-  saved?: () => Saved;
+  /** What a saved file says besides. @param rows how many rows it has; undefined for those on the screen */
+  saved?: (rows?: number) => Saved;
   /** For a saved file, a frame and paper; undefined if the picture can't be saved. */
   source?: (() => Source) | undefined;
-  /** Makes a drawing for a saved file, if the card shows none. */
-  drawing?: () => ComponentChild;
+  /** Makes a drawing for a saved file, if the card shows none. @param rows see `saved` */
+  drawing?: (rows?: number) => ComponentChild;
+  /** How many rows a saved picture may have besides those on the screen. */
+  rowCounts?: readonly number[];
   /** The card's id in the page, to which a URL can scroll. */
   anchor?: string;
   /** Makes permanent URLs of the page with all pictures, and of the picture alone. */
@@ -45,6 +47,8 @@ interface Saved {
   sentence?: string;
   /** Which part of the rows is shown; empty if all are. */
   part?: string;
+  /** A sentence with its year, for citing. */
+  cited?: string;
 }
 
 /** What stands beside numbers outside the page. */
@@ -106,6 +110,8 @@ export function Card(props: CardProps) {
   </section>`;
 }
 
+const titledBy = (title: string, subject = "") => [title, subject].filter(Boolean).join(": ");
+
 interface ToolsProps extends CardProps {
   /** The id of the card's title. */
   id: string;
@@ -118,8 +124,8 @@ interface ToolsProps extends CardProps {
 /** Shows the buttons below a card, and the source on paper. They need the script, so they come with it. */
 function Tools(props: ToolsProps) {
   const { title, about, name, figures, isTable = false, all, links, children } = props;
-  const { id, section, isFigures, toggle } = props;
-  const { subject = "", sentence = "", part = "" } = props.saved?.() ?? {};
+  const { id, section, isFigures, toggle, rowCounts = [] } = props;
+  const [rows, setRows] = useState<number>();
   const source = props.source?.();
   const [message, setMessage] = useState("");
   /** Name of the button that has just copied a text; empty after any other action. */
@@ -137,7 +143,6 @@ function Tools(props: ToolsProps) {
   };
   const button = (text: string, work: () => Promise<void>, doing = "saving…") =>
     html`<button type="button" class="plain" aria-describedby=${id} onClick=${() => act(text, work)}>${busy === text ? doing : text}</button>`;
-  const titled = [title, subject].filter(Boolean).join(": ");
   /** The file has only rows of data, so the source is a column, by which rows of several files can be told apart. */
   const saveCsv = async () => {
     const { columns, rows } = (await all?.()) ?? figures?.() ?? { columns: [], rows: [] };
@@ -151,13 +156,15 @@ function Tools(props: ToolsProps) {
   };
   const saveAs = (format: PictureFormat) => async () => {
     if (section.current === null || source === undefined) return;
+    const { subject, sentence = "", part = "" } = props.saved?.(rows) ?? {};
     const note = section.current.querySelector("p.small:not(.source)")?.textContent ?? "";
     const said = typeof about === "string" && about !== sentence ? about.replace(/\.?$/, ".") : "";
+    const address = links?.().page ?? location.host;
     const caption = {
-      ...{ title: titled, sentence: [part, sentence].filter(Boolean).join(" "), isSample: source.isSample },
-      source: [said, note, source.text, location.host].filter(Boolean).join(" "),
+      ...{ title: titledBy(title, subject), sentence: [part, sentence].filter(Boolean).join(" ") },
+      ...{ source: [said, note, source.text, address].filter(Boolean).join(" "), isSample: source.isSample },
     };
-    const host = await drawnIn(section.current, props.drawing?.() ?? children);
+    const host = await drawnIn(section.current, props.drawing?.(rows) ?? children);
     save(`${name}.${format}`, await pictureOf(host, format, caption));
   };
   // The button itself shows that the text was copied. A message below it would move the content.
@@ -175,14 +182,22 @@ function Tools(props: ToolsProps) {
       ${
         figures &&
         html`<${Menu} name="Download" card=${id}>${() =>
-          html`${source && !isFigures && html`${button("PNG", saveAs("png"))} ${button("SVG", saveAs("svg"))}`} ${button("CSV", saveCsv)}`}<//>`
+          html`${
+            source &&
+            !isFigures &&
+            rowCounts.length > 0 &&
+            html`<label>Rows <select value=${rows ?? ""} onChange=${(event: Event & { currentTarget: HTMLSelectElement }) => setRows(Number(event.currentTarget.value) || undefined)}>
+              <option value="">as shown</option>${rowCounts.map((count) => html`<option value=${count}>${count}</option>`)}</select></label>`
+          }${source && !isFigures && html`${button("PNG", saveAs("png"))} ${button("SVG", saveAs("svg"))}`} ${button("CSV", saveCsv)}`}<//>`
       }
       ${
         links &&
         html`<${Menu} name="Share" card=${id}>${() => {
           const { page, embed } = links();
           const frame = `<iframe src="${embed}" title="${title}" width="640" height="860"></iframe>`;
-          return html`${copyButton("Copy link", page)} ${embed && copyButton("Embed", frame)}`;
+          const { subject, sentence = "", cited = sentence } = props.saved?.() ?? {};
+          const from = `Source: ${source?.origin ?? location.host} ${page}`;
+          return html`${copyButton("Copy link", page)} ${cited && copyButton("Copy sentence with source", `${cited} ${from}`)} ${copyButton("Copy citation", `${tabTitle()}: ${titledBy(title, subject)}. ${from}`)} ${embed && copyButton("Embed", frame)}`;
         }}<//>`
       }
       ${figures && !isTable && html`<${Opener} name="Table" card=${id} isOpen=${isFigures} onClick=${toggle} />`}

@@ -27,18 +27,39 @@ import { addresses, inPlace, pin, pinnedAt } from "./location.ts";
 import { dollarScale, Letter } from "./picture.ts";
 import { linksOf } from "./pictures.ts";
 import {
+  firstText,
   hospitals,
+  inYearText,
   isPriced,
   leastForQuartiles,
+  mainClause,
+  nameOf,
   orderText,
+  placeText,
   sameShare,
   shareOf,
+  textOf,
   whatYouPay,
 } from "./words.ts";
 
 /** Lists hospitals, with what a patient pays, and the amounts as dots on one scale. The heads choose the order. */
 
 const unusualFactor = 4;
+/** How many hospitals a sentence for citing names. */
+const mostCited = 5;
+/** How many rows a saved picture may have. */
+const pictureRows = [5, 10, 25];
+
+/** The amount that a list is sorted by, or else the charge. */
+function citedAmount(entry: Priced, sort: string, year: number): string {
+  const { submitted_charge: charged, medicare_allowed: allowed, services, distance } = entry;
+  if (sort === "pays") return `you pay ${money(shareOf(allowed, year))}`;
+  if (sort === "allowed") return `allowed ${money(allowed)}`;
+  if (sort === "markup") return `${times(charged / allowed)} what Medicare allows`;
+  if (sort === "services" && typeof services === "number") return `${whole(services)} services`;
+  const charge = `charge ${money(charged)}`;
+  return sort === "distance" ? `${milesText(distance, false)} miles, ${charge}` : charge;
+}
 
 const milesColumn: ListColumn = {
   ...{ title: "Miles", kind: "number quiet", sort: "distance", beside: "usually" },
@@ -70,9 +91,8 @@ export function Facilities({ view, scope }: { view: View; scope: ProcedureAnswer
   const isElsewhere = ({ state, distance }: Entry) =>
     isNear ? distance === undefined : choice.state !== null && choice.state !== state;
   const counted = top.filter(({ entry }) => !isElsewhere(entry)).length;
-  const others = list.data
-    .filter(({ ccn }) => !top.some(({ entry }) => entry.ccn === ccn))
-    .slice(0, choice.shown - counted);
+  const notCompared = list.data.filter(({ ccn }) => !top.some(({ entry }) => entry.ccn === ccn));
+  const others = notCompared.slice(0, choice.shown - counted);
   const listed = counted + others.length;
   const own = top.flatMap(({ entry }) => [entry.submitted_charge, entry.medicare_allowed]);
   const scale = () =>
@@ -132,7 +152,40 @@ export function Facilities({ view, scope }: { view: View; scope: ProcedureAnswer
     const kind = [letter && "pinned", isChoice && "choice"].filter(Boolean).join(" ");
     return { key: letter || ccn, kind, onClick, cells: [name, ...texts], amounts };
   };
-  const shown: Listed[] = [...top, ...others.map((entry) => ({ letter: "", entry }))];
+  /** The compared hospitals and so many others that a list has that many rows. */
+  const rowsFor = (count: number): Listed[] => [
+    ...top,
+    ...notCompared.slice(0, Math.max(0, count - counted)).map((entry) => ({ letter: "", entry })),
+  ];
+  const shown = rowsFor(choice.shown);
+  /** What is drawn for a saved file. A column that says the same in each row is a sentence. */
+  const pictureOf = (count = choice.shown) => {
+    const rows = rowsFor(count).map(drawnOf);
+    const isSame = (i: number) => rows.length > 2 && rows.every(({ texts }) => texts[i] === rows[0].texts[i]);
+    const kept = [...columns.keys()].slice(0, -1).filter((i) => !isSame(i));
+    const equal = [...columns.keys()].slice(0, -1).filter(isSame);
+    return {
+      heads: headsOf(kept.map((i) => columns[i + 1])),
+      rows: rows.map((row) => ({ ...row, texts: kept.map((i) => row.texts[i]) })),
+      said: equal.map((i) => `${columns[i + 1].title}: ${rows[0].texts[i]} in each row.`).join(" "),
+    };
+  };
+  const partOf = (rows: number) => {
+    if (rows >= count) return "";
+    const text = top.length > 0 ? `the first ${rows} of ${hospitals(count)}` : firstText(choice, rows, count);
+    return `${text[0].toUpperCase()}${text.slice(1)}.`;
+  };
+  const cited = () => {
+    const first = list.data.slice(0, mostCited);
+    if (count < 2) return inYearText(source.data_year, textOf(mainClause(choice, scope)));
+    const place = placeText(choice);
+    const amounts = first.map((entry) => {
+      const { facility, city, state } = entry;
+      return `${facility}, ${city}, ${state} (${citedAmount(entry, choice.sort, source.data_year)})`;
+    });
+    const which = [firstText(choice, first.length, count), place].filter(Boolean).join(" ");
+    return `In ${source.data_year}, ${which} for ${nameOf(procedure)}: ${amounts.join("; ")}.`;
+  };
   const line = median === null ? "" : " The upright line is the median charge.";
   const same = choice.sort === "pays" ? sameShare(summary, allowed, source.data_year) : "";
   const title = hospitals(count) + (count > 1 ? orderText(choice, top.length > 0 ? "compared" : "") : "");
@@ -140,12 +193,21 @@ export function Facilities({ view, scope }: { view: View; scope: ProcedureAnswer
     class="facilities"
     anchor="hospitals"
     title=${title}
-    saved=${() => ({
+    saved=${(rows?: number) => ({
       subject: words.title,
-      part: listed < count ? `The first ${listed} of ${hospitals(count)}.` : "",
-      sentence: `${[same, whatYouPay(source.data_year)].filter(Boolean).join(" ")}${line}`,
+      part: partOf(rows === undefined ? listed : Math.min(rows, count)),
+      sentence: [
+        same,
+        pictureOf(rows).said,
+        `${whatYouPay(source.data_year)}${line}`,
+        "On the scale, each doubling is an equal step.",
+      ]
+        .filter(Boolean)
+        .join(" "),
+      cited: cited(),
     })}
-    drawing=${() => html`<${TableDrawing} heads=${headsOf(columns.slice(1))} rows=${shown.map(drawnOf)} x=${scale()} />`}
+    drawing=${(rows?: number) => html`<${TableDrawing} ...${pictureOf(rows)} x=${scale()} />`}
+    rowCounts=${pictureRows.filter((rows) => rows < count && rows <= list.data.length)}
     source=${() => sourceOf([source.data_version], datasets)}
     about=${html`${pinned.length === maxPinned && html`<span>${mostCompared}.</span> `}${same && html`<span class="same">${same}</span> `}<${DotsLegend} median=${median === null ? null : "median charge"} />`}
     name=${name}

@@ -16,28 +16,36 @@ export function dollarScale(amounts: readonly number[], from: number, to: number
   return d3.scaleLog([low / air, high * air], [from, to]);
 }
 
+/** Minimum share of the widest labels' span that a scale's labels cover. */
+const leastCovered = 0.75;
+
 /** Width in pixels of a character in a picture's small text. */
 export const letterWidth = 7;
 
-/** Finds round amounts on a scale, such as $2,000, with positions for their texts: at least two, if possible three. */
+/** Finds round amounts over a whole scale, such as $2,000, with positions for their texts: at least two, if possible three. */
 export function placedTicks(scale: Scale, width: number) {
   const [low, high] = scale.domain();
   const decades = d3.range(Math.floor(Math.log10(low)), Math.ceil(Math.log10(high)));
   const stepsOf = (digits: readonly number[]) =>
     decades.flatMap((decade) => digits.map((digit) => digit * 10 ** decade));
+  const isInside = (tick: number) => tick >= low && tick <= high;
+  const fine = stepsOf([1, 2, 5]).filter(isInside);
   const sets = [
     ...[[1, 2, 5], [1, 5], [1]].map(stepsOf),
+    [...new Set([0, Math.floor(fine.length / 2), fine.length - 1])].flatMap((i) => fine.slice(i, i + 1)),
     ...[6, 4, 3].map((count) => d3.ticks(low, high, count)),
     // The ends always have room.
     [low, high],
   ].map((ticks) => {
-    const inside = ticks.filter((tick) => tick >= low && tick <= high);
-    const labels = inside.map((tick) => ({ tick, at: scale(tick), text: money(tick) }));
+    const labels = ticks.filter(isInside).map((tick) => ({ tick, at: scale(tick), text: money(tick) }));
     return placedLabels(labels, width, letterWidth);
   });
-  const three = sets.filter(({ placed }) => placed.length >= 3);
-  const best = three.find(({ isWhole }) => isWhole) ?? three[0];
-  return (best ?? sets.find(({ placed }) => placed.length >= 2))?.placed ?? [];
+  const having = (least: number) => sets.filter(({ placed }) => placed.length >= least);
+  const enough = having(3).length > 0 ? having(3) : having(2);
+  const spanOf = ({ placed }: (typeof sets)[number]) => (placed.at(-1)?.at ?? 0) - placed[0].at;
+  const most = Math.max(...enough.map(spanOf));
+  const covering = enough.filter((set) => spanOf(set) >= leastCovered * most);
+  return (covering.find(({ isWhole }) => isWhole) ?? covering[0])?.placed ?? [];
 }
 
 interface GridProps {

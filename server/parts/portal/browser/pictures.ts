@@ -14,6 +14,7 @@ import { mapFigures, StatesMap } from "./map.ts";
 import { Letter } from "./picture.ts";
 import { leastYears, Trend } from "./trend.ts";
 import {
+  inYearText,
   isFew,
   isPriced,
   mainClause,
@@ -56,7 +57,10 @@ export function Charges({ view }: { view: View }) {
   return html`<${Card}
     class="spread"
     title="How charges are spread"
-    saved=${() => ({ subject: wordsOf(view).title, sentence: textOf(mainClause(view.choice, scope)) })}
+    saved=${() => {
+      const sentence = textOf(mainClause(view.choice, scope));
+      return { subject: wordsOf(view).title, sentence, cited: inYearText(scope.source.data_year, sentence) };
+    }}
     about=${`${few ? "A dot for each hospital" : "Hospitals"} by charge.${isFew(scope.summary) ? "" : " Shaded: the middle half."}`}
     name=${nameOf(view, "charges", data_version)}
     figures=${() => histogramFigures(scope, few, pinned)}
@@ -76,6 +80,13 @@ interface ComparedLine {
   /** The median in the chosen place; left out where there is none. */
   median?: Amount;
   write: (amount: number) => string;
+}
+
+/** The sentences about the compared hospitals, for citing. */
+function citedOf(view: View, year: number): string {
+  const { title, found } = wordsOf(view);
+  const own = found?.own.flatMap(({ name, clause }) => (name === null ? [] : [name + textOf(clause)])) ?? [];
+  return own.length === 0 ? "" : `${title || year}: ${own.join(" ")}`;
 }
 
 const milesAway = (miles: number) => milesText(miles, false);
@@ -173,7 +184,7 @@ export function Compared({ view }: { view: View }) {
         ["median_of", null, () => place || "the nation"],
       )}
     isTable=${true}
-    saved=${() => ({ sentence: about })}
+    saved=${() => ({ sentence: about, cited: citedOf(view, data_year) })}
     drawing=${() => html`<${TableDrawing} heads=${[...heads, { name: median }]} rows=${drawnRows} />`}
     source=${() => sourceOf([...versions].sort(), datasets)}
     links=${() => ({ page: `${linksOf(view, "charges").page}#compared` })}
@@ -207,10 +218,11 @@ export function States({ view }: { view: View }) {
   const dataset = datasets.find((one) => one.data_version === data_version);
   return html`<${Card}
     title="Where hospitals charge more"
-    saved=${() => ({
-      subject: pricesTitle(nation.procedure, wholeNation, nation.source.data_year),
-      sentence: textOf(mainClause(wholeNation, nation)),
-    })}
+    saved=${() => {
+      const sentence = textOf(mainClause(wholeNation, nation));
+      const subject = pricesTitle(nation.procedure, wholeNation, nation.source.data_year);
+      return { subject, sentence, cited: inYearText(nation.source.data_year, sentence) };
+    }}
     about="Median charge by state"
     name=${`opps-${data_version}-states-${view.code}`}
     figures=${() => mapFigures(nation, dataset)}

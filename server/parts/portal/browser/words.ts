@@ -106,6 +106,36 @@ const orders: Readonly<Record<string, readonly [ascending: string, descending: s
 export const orderText = ({ sort, order }: Pick<Choice, "sort" | "order">, above = ""): string =>
   `, ${above && `${above} first, then `}${orders[sort][order === "asc" ? 0 : 1]}`;
 
+/** The first of a list in an order: `#` is how many, `@` of how many. */
+const firsts: Readonly<Record<string, readonly [ascending: string, descending: string]>> = {
+  charge: ["# cheapest of @", "# dearest of @"],
+  pays: ["# of @ with the least to pay", "# of @ with the most to pay"],
+  allowed: ["# of @ with the lowest allowed amounts", "# of @ with the highest allowed amounts"],
+  distance: ["# nearest of @", "# farthest of @"],
+  markup: [
+    "# of @ with the lowest multiples of the allowed amount",
+    "# of @ with the highest multiples of the allowed amount",
+  ],
+  services: ["# of @ with the fewest services", "# of @ with the most services"],
+  name: ["first # of @ by name", "last # of @ by name"],
+};
+const numbers = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
+
+/** Names the first hospitals of a sorted list, such as "the five dearest of 239 hospitals". */
+export function firstText(
+  { sort, order }: Pick<Choice, "sort" | "order">,
+  first: number,
+  count: number,
+): string {
+  if (first === count) return `all ${hospitals(count)}${orderText({ sort, order })},`;
+  const text = firsts[sort][order === "asc" ? 0 : 1];
+  return `the ${text.replace("#", numbers[first] ?? whole(first)).replace("@", hospitals(count))}`;
+}
+
+/** Puts the year before a sentence. */
+export const inYearText = (year: number, sentence: string) =>
+  `In ${year}, ${sentence[0].toLowerCase()}${sentence.slice(1)}`;
+
 export const hospitals = (number: number) => counted(number, "hospital", "hospitals");
 
 export const pricesTitle = (procedure: Procedure, place: Place, year: string | number | undefined): string =>
