@@ -47,7 +47,7 @@ function readForFacilities(image: Image, text: string): Asked {
   return {
     ...{ kind: "facility", text, isHere, miles, ignored, place: null },
     typed: typed.filter((word, i) => !isLabel(word, typed[i + 1])),
-    words: withState(image, saintsMeant(meant), capitalsIn(text)),
+    words: withState(image, saintsMeant(meant)),
   };
 }
 
@@ -101,16 +101,16 @@ const smallCodes = new Set(
 );
 
 /**
- * Writes out a state's code that is a small word elsewhere: DE, ID, IN, OR, HI, ME and OK are states after a city, or in capitals,
- * where nothing but a word for hospitals or a ZIP code follows.
+ * Writes out a state's code that is a small word elsewhere: DE, ID, IN, OR, HI, ME and OK are states after a city, where
+ * nothing but a word for hospitals or a ZIP code follows.
  */
-function withState(image: Image, words: readonly string[], capitals: ReadonlySet<string>): readonly string[] {
+function withState(image: Image, words: readonly string[]): readonly string[] {
   const at = words.findLastIndex((word) => !forHospitals.has(word) && !isZip(image, word));
   const code = words[at] ?? "";
   const before = words.slice(0, at);
   const city = before.slice(0, before.findLastIndex((word) => !isSmallWord(word)) + 1);
   if (!smallCodes.has(code) || city.length === 0) return words;
-  if (!capitals.has(code) && !isCityLast(image, city)) return words;
+  if (!isCityLast(image, city)) return words;
   const [, name] = formsOfState(code.toUpperCase());
   return [...before, name, ...words.slice(at + 1)];
 }
