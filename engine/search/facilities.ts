@@ -60,7 +60,10 @@ export function findFacilities(
   const isPlain = (word: string) => !doubtful.has(word) || facilitiesInCity(image, [word]).length > 0;
   const plain = found.isEmpty ? words.filter(isPlain) : words;
   if (plain.length > 0 && plain.length < words.length) {
-    return findFacilities(image, { ...asked, words: plain, typed: plain }, isWanted, state);
+    // Where hospitals elsewhere have the words, these may be meant.
+    const ignored = found.unwanted.size > 0 ? words.filter((word) => !isPlain(word)) : [];
+    const rest = { ...asked, words: plain, typed: plain, ignored: [...asked.ignored, ...ignored] };
+    return findFacilities(image, rest, isWanted, state);
   }
   if (found.isEmpty) findSeveralPlaces(image, asked, found);
   if (found.isEmpty && !isAll) findOtherwise({ image, index, words, terms, found });

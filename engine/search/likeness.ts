@@ -127,8 +127,6 @@ export function likenessOf(
  */
 const likenessOfName = 0.85;
 const nameFields: ReadonlySet<number> = new Set([nameField, fillerField, repeatField]);
-/** The worth of a match in the descriptor of a code. A match in a group's name or terms has 1. */
-const worthOfDescribed = 0.5;
 
 /**
  * Returns a function that computes a group's score, from 0 to 1: by its worst match first, then by how well the words match
@@ -146,18 +144,16 @@ export function procedureScorer(index: SearchIndex, terms: readonly Term[]): (do
     for (const [i, { phrases, code }] of needed.entries()) {
       const phrase = phrases.get(document);
       let level = code === document ? exact : phrase === undefined ? none : phrase >>> fieldBits;
-      let isNamed = level > none;
       let isInName = false;
       for (let at = tokenStart[document]; at < tokenStart[document + 1]; at++) {
         const here = levelsByTerm[i][tokens[at] >>> fieldBits];
         if (here === none || here < level) continue;
         isInName = (here === level && isInName) || nameFields.has(tokens[at] & fieldMask);
-        isNamed = (here === level && isNamed) || (tokens[at] & fieldMask) !== describedField;
         level = here;
       }
       worst = Math.min(worst, level);
       isAllInName &&= isInName;
-      sum += (level / exact) * (isNamed ? 1 : worthOfDescribed);
+      sum += level / exact;
     }
     const like = Math.max(likeness(document), isAllInName && worst === exact ? likenessOfName : 0);
     const good = ((2 * sum) / needed.length + like) / 3;

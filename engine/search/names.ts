@@ -91,13 +91,11 @@ export function unofficialNameIn(
   const { unofficial, mostWords } = namesOf(image);
   const meant = words.map(meaningOf);
   const all = [...words.keys()].filter((i) => !fillers.has(words[i]));
-  const forms = [all, all.filter((i) => !kinds.has(meant[i]))];
   for (let length = Math.min(mostWords, all.length); length > 0; length--)
-    for (const positions of forms)
-      for (let start = 0; start + length <= positions.length; start++) {
-        const span = positions.slice(start, start + length);
-        const facilities = unofficial.get(span.map((i) => meant[i]).join(""));
-        if (facilities !== undefined) return { facilities, positions: span };
-      }
+    for (let start = 0; start + length <= all.length; start++) {
+      const positions = all.slice(start, start + length);
+      const facilities = unofficial.get(positions.map((i) => meant[i]).join(""));
+      if (facilities !== undefined) return { facilities, positions };
+    }
   return undefined;
 }

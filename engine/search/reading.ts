@@ -10,7 +10,7 @@ import { facilitiesInCity, formsOfState, mostPlaceWords, namesakes } from "./pla
 import { placeIn } from "./procedure-place.ts";
 import { saysNothing, withLevels } from "./procedure-words.ts";
 import { isBeforeInitial, plainWords, splitWords } from "./text.ts";
-import { type DocumentKind, findWord, indexOf, type SearchIndex } from "./text-index.ts";
+import { beginsWord, type DocumentKind, findWord, indexOf, type SearchIndex } from "./text-index.ts";
 
 /** Reads what a search asks for, once: its words in English, and what isn't a word of what is looked for. */
 export interface Asked {
@@ -36,25 +36,28 @@ export function read(image: Image, kind: DocumentKind, text: string): Asked {
 }
 
 function readForFacilities(image: Image, text: string): Asked {
-  const _index = indexOf(image, "facility");
+  const index = indexOf(image, "facility");
   const { text: undistanced, miles } = withoutDistance(text);
   const joined = joinedCcn(undistanced);
   const { rest, ignored } = withoutStreet(image, joined);
-  const { words: english, isSpanish } = inEnglish("facility", splitWords(rest));
+  const split = splitWords(rest);
+  // A single word may be the beginning of a name, such as clinica of clinical.
+  const isName = (word: string) => split.length === 1 && beginsWord(index, word);
+  const { words: english, isSpanish } = inEnglish("facility", split, isName);
   const { words, isHere } = withoutHere(isSpanish ? withoutSmallWords("facility", english) : english);
   const meant = words.filter((word, i) => !isLabel(word, words[i + 1]) && !isSelf(word, words[i - 1]));
   const typed = plainWords(joined);
   return {
     ...{ kind: "facility", text, isHere, miles, ignored, place: null },
     typed: typed.filter((word, i) => !isLabel(word, typed[i + 1])),
-    words: withState(image, saintsMeant(meant), capitalsIn(text)),
+    words: withState(image, saintsMeant(meant)),
   };
 }
 
 function readForProcedures(image: Image, text: string): Asked {
   const { rest: undiagnosed, diagnoses } = withoutDiagnoses(text);
   const split = splitWords(undiagnosed.replace(age, " ").replace(vertebrae, "$1"));
-  const { words: english, isSpanish } = inEnglish("procedure", split);
+  const { words: english, isSpanish } = inEnglish("procedure", split, () => false);
   // The article isn't Los Angeles.
   const asked = isSpanish
     ? english.filter((word, i) => !articles.has(word) || i + 1 === english.length)
@@ -101,16 +104,16 @@ const smallCodes = new Set(
 );
 
 /**
- * Writes out a state's code that is a small word elsewhere: DE, ID, IN, OR, HI, ME and OK are states after a city, or in capitals,
- * where nothing but a word for hospitals or a ZIP code follows.
+ * Writes out a state's code that is a small word elsewhere: DE, ID, IN, OR, HI, ME and OK are states after a city, where
+ * nothing but a word for hospitals or a ZIP code follows.
  */
-function withState(image: Image, words: readonly string[], capitals: ReadonlySet<string>): readonly string[] {
+function withState(image: Image, words: readonly string[]): readonly string[] {
   const at = words.findLastIndex((word) => !forHospitals.has(word) && !isZip(image, word));
   const code = words[at] ?? "";
   const before = words.slice(0, at);
   const city = before.slice(0, before.findLastIndex((word) => !isSmallWord(word)) + 1);
   if (!smallCodes.has(code) || city.length === 0) return words;
-  if (!capitals.has(code) && !isCityLast(image, city)) return words;
+  if (!isCityLast(image, city)) return words;
   const [, name] = formsOfState(code.toUpperCase());
   return [...before, name, ...words.slice(at + 1)];
 }
@@ -262,30 +265,32 @@ const saints = phrasesIn("spanish-saint");
 const mostWords = 5;
 
 /**
- * Replaces the Spanish phrases among words by English words, the longest first, except small words such as `de`.
+ * Replaces the Spanish phrases among words by English words, the longest first, except small words such as `de`. A name stays.
  */
-function inEnglish(kind: DocumentKind, words: readonly string[]) {
-  const english = replaced(words, spanish[kind]);
+function inEnglish(kind: DocumentKind, words: readonly string[], isName: (word: string) => boolean) {
+  const english = replaced(words, spanish[kind], isName);
   return { words: english, isSpanish: english.some((word, i) => word !== words[i]) };
 }
 
 /** Leaves out small Spanish words. Many are words of names too, so call this only beside other Spanish words. */
-const withoutSmallWords = (kind: DocumentKind, words: readonly string[]) => replaced(words, smallWords[kind]);
+const withoutSmallWords = (kind: DocumentKind, words: readonly string[]) =>
+  replaced(words, smallWords[kind], () => false);
 
 /** Replaces Spanish names of saints, which may also be cities, by English ones. Returns undefined if there is none. */
 export function saintsInEnglish(words: readonly string[]): readonly string[] | undefined {
-  const english = replaced(words, saints);
+  const english = replaced(words, saints, () => false);
   return english.some((word, i) => word !== words[i]) ? english : undefined;
 }
 
-function replaced(words: readonly string[], by: Phrases): string[] {
+function replaced(words: readonly string[], by: Phrases, isKept: (word: string) => boolean): string[] {
   const read: string[] = [];
   for (let at = 0; at < words.length; ) {
     let length = Math.min(mostWords, words.length - at);
     const phrase = (count: number) => phraseOf(words.slice(at, at + count));
     // An article at the end belongs to what follows.
     while (length > 1 && (articles.has(words[at + length - 1]) || !by.has(phrase(length)))) length--;
-    read.push(...(by.get(phrase(length)) ?? [words[at]]));
+    const english = length === 1 && isKept(words[at]) ? undefined : by.get(phrase(length));
+    read.push(...(english ?? [words[at]]));
     at += length;
   }
   return read;

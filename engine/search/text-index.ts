@@ -1,5 +1,6 @@
 import type { TextColumn } from "../encode.ts";
 import { bytesAt, type Image, textAt } from "../image/image.ts";
+import { withPrefix } from "../sorted.ts";
 import { cityField, fieldBits, fieldMask, fillerField, nameField } from "./documents.ts";
 
 export type DocumentKind = keyof Image["documents"];
@@ -152,6 +153,12 @@ export function lettersOf(word: Uint8Array): number {
 /** Returns the position of a word in the index, or −1 if the index doesn't have it. */
 export function findWord({ positionOf }: SearchIndex, word: string): number {
   return positionOf.get(word) ?? -1;
+}
+
+/** Whether any word of the index begins with a text. */
+export function beginsWord({ words }: SearchIndex, start: string): boolean {
+  const found = withPrefix(words, Buffer.from(start));
+  return found.start < found.end;
 }
 
 /** Returns the documents that have a word, ascending. */

@@ -69,11 +69,25 @@ test("a nickname of several words is sure of its city, and one word that begins 
   for (const [query, city, isSure] of [
     ["new york city", "New York", true],
     ["nyc", "Bellevue", true],
+    ["nyc ny", "New York", true],
+    ["philly pa", "Pennsylvania", true],
     ["fla", "Flagler", false],
   ] as const) {
     const { documents, scores } = search(image, "facility", query, 0, 1);
     assert.match(textAt(image.facilityName, documents[0]), new RegExp(city), query);
     assert.equal(scores[0] >= 0.5, isSure, query);
+  }
+});
+
+test("the me of a sentence isn't Maine, and the state alone is", () => {
+  for (const [query, isMaine] of [
+    ["help me find mercy", false],
+    ["tell me about mercy hospitals", false],
+    ["show me maine hospitals", true],
+    ["hospitals in ME", true],
+  ] as const) {
+    const { documents } = search(image, "facility", query, 0, 1);
+    assert.equal(textAt(image.state, documents[0]) === "ME", isMaine, query);
   }
 });
 

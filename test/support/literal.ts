@@ -49,6 +49,16 @@ const long = (word: string) => longForms.get(word) ?? word;
 const spelled = (text: string) => splitJoined(text).join(" ");
 const oneWord = (text: string) => splitJoined(text).map(long).join("");
 
+/** A short form, such as joes, and what it may mean, both ways. */
+const shortForms = new Map<string, string[]>();
+for (const { what, phrases } of entriesOf("short"))
+  for (const phrase of phrases)
+    for (const [word, other] of [
+      [phrase, what],
+      [what, phrase],
+    ])
+      shortForms.set(word, [...(shortForms.get(word) ?? []), other]);
+
 const unofficialNames = new Map(entriesOf("hospital").map(({ what, phrases }) => [what, phrases]));
 /** The names of systems that hospitals' names lack. */
 const systemNames = new Map(
@@ -64,7 +74,7 @@ function wordsOf(hospital: Hospital): Words {
   return {
     hospital,
     words: new Set([...own, ...own.map(long), ...written([state, stateNames[state]])]),
-    otherWords: written(others),
+    otherWords: written(others).flatMap((word) => [word, ...(shortForms.get(word) ?? [])]),
     name: oneWord(name),
     city: oneWord(city),
     spelledNames: [name, ...(unofficialNames.get(hospital.ccn) ?? [])].map(spelled),
