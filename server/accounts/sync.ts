@@ -336,7 +336,8 @@ export class Accounts {
             .filter(({ count, after }) => after.used !== count.saved)
             .map(({ entry, after }) => [entry.account.id, after.used] as const);
           this.#store.usage.save(month, changed);
-          this.#store.usage.saveDay(dayWithin(counted[0].count.month, nowMs), changed);
+          const day = dayWithin(counted[0].count.month, nowMs);
+          if (day !== undefined) this.#store.usage.saveDay(day, changed);
           return counted
             .filter(({ isReached }) => isReached)
             .flatMap(({ entry, count, after }) => {
@@ -350,17 +351,21 @@ export class Accounts {
     this.#crossings = [];
     for (const { entry, count, after } of due) {
       Object.assign(count, after);
-      if (count.month === this.#monthOfDays)
-        this.tables.days.put(entry.slot, Number(dayWithin(count.month, nowMs).slice(8)), after.used);
+      const day = count.month === this.#monthOfDays ? dayWithin(count.month, nowMs) : undefined;
+      if (day !== undefined) this.tables.days.put(entry.slot, Number(day.slice(8)), after.used);
     }
     this.#keyDays.clear();
     return events;
   }
 }
 
-/** The day for which a month's count is saved now: the day of the month that is nearest to today. */
-function dayWithin(month: number, nowMs: number): string {
-  return dayName(Math.min(Math.max(nowMs, startOfMonth(month)), startOfMonth(month + 1) - 1));
+/**
+ * Returns the day for which a month's count is saved now: today, or the last day of a month that is over. Undefined if the
+ * month is still to come, because the clock was set back: its first day would take the requests of all its days.
+ */
+function dayWithin(month: number, nowMs: number): string | undefined {
+  if (nowMs < startOfMonth(month)) return undefined;
+  return dayName(Math.min(nowMs, startOfMonth(month + 1) - 1));
 }
 
 function firstMonth(nowMs: number): number {

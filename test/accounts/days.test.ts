@@ -78,6 +78,30 @@ test("the days' requests add up to the month's use, despite clock changes and la
   }
 });
 
+for (const [what, restart] of [
+  ["", false],
+  [", also after a restart", true],
+] as const)
+  test(`days keep their requests when the clock was in an earlier month meanwhile${what}`, (t) => {
+    const world = new World(t, Date.UTC(2026, 10, 25, 12));
+    for (let i = 0; i < 3; i++) world.days();
+    world.tick();
+    world.wallMs += dayMs;
+    for (let i = 0; i < 2; i++) world.days();
+    // These two are saved only after the jump.
+    world.wallMs -= 30 * dayMs;
+    world.tick();
+    world.days();
+    world.wallMs += 30 * dayMs;
+    world.tick();
+    if (restart) world.restart();
+    assert.deepEqual(world.days().slice(-3), [
+      { date: "2026-11-24", used: 0 },
+      { date: "2026-11-25", used: 3 },
+      { date: "2026-11-26", used: 3 },
+    ]);
+  });
+
 test("requests saved before midnight count for yesterday right after midnight", (t) => {
   const world = new World(t, Date.UTC(2026, 1, 10, 23, 59, 59));
   for (let i = 0; i < 2; i++) world.days();
