@@ -554,6 +554,25 @@ test("paper shows the sentence, the list and its source, and nothing that can on
     assert.deepEqual(await page.locator(`:is(${clicked}):visible`).allInnerTexts(), [], path);
     const shown = await page.locator("body").innerText();
     for (const text of texts) assert.ok(shown.includes(text), `${text} is in ${shown}`);
+    if (path.includes("5072") || path.startsWith("/facilities")) {
+      // The list is the wide layout's table, and says of what and of which data it is.
+      const list = page.locator(".facilities");
+      const [first, second] = await Promise.all(
+        (await list.locator("tbody tr").first().locator(".number").all()).map((one) => one.boundingBox()),
+      );
+      assert.ok(
+        first && second && first.x < second.x && Math.abs(first.y - second.y) < 40,
+        "cells stand in columns",
+      );
+      assert.equal(
+        await list.locator("thead th:visible").count(),
+        await list.locator("tbody tr").first().locator("td, th").count(),
+      );
+      assert.equal(await page.locator(".narrow-only:visible").count(), 0);
+      const source = await list.locator(".source").innerText();
+      assert.match(source, /, 2024\. Source: .*\(version 2024\.1\)\..* https?:\/\/.*year=2024\.1/);
+      assert.ok(path.startsWith("/facilities") || source.startsWith("Skin growth removal or biopsy"), source);
+    }
     assert.equal(await page.evaluate<number>("document.documentElement.scrollWidth"), 720, path);
     await close();
   }
