@@ -1226,6 +1226,37 @@ testOfClicks("an analyst compares two hospitals over four years", async () => {
   });
 });
 
+test("on a phone, names are row headers, no text of a table is small, and what stands alone is as high as a finger", async () => {
+  const { ccn, zip } = await somewhere();
+  const { page, close } = await openPage(browser, server.api, phone);
+  for (const path of [
+    `/?procedure=5072&near=${zip}&within=100&with=${ccn}`,
+    `/facilities/${ccn}?procedure=5072`,
+  ]) {
+    await page.goto(path);
+    await page.locator(".actions button").first().waitFor();
+    for (const table of await page.locator(".list table, .compared table").all())
+      assert.equal(
+        await table.getByRole("rowheader").count(),
+        await table.locator("tbody tr").count(),
+        "each row has a header",
+      );
+    const sizes = await page
+      .locator(".list td")
+      .evaluateAll((all) =>
+        all.flatMap((one) =>
+          [getComputedStyle(one), getComputedStyle(one, "::before")].map((style) =>
+            Number.parseFloat(style.fontSize),
+          ),
+        ),
+      );
+    assert.ok(Math.min(...sizes) >= 13, `${Math.min(...sizes)} pixels`);
+    for (const tool of await page.locator(".actions button, .more .button").all())
+      assert.ok(((await tool.boundingBox())?.height ?? 0) >= 44, await tool.innerText());
+  }
+  await close();
+});
+
 test("hospitals at a place and elsewhere are compared with the same hospitals, and both have their miles", async () => {
   const { zip } = await somewhere();
   const inside = await answerOf<FacilitiesAnswer>(
