@@ -299,7 +299,7 @@ const encoded = (text: string) =>
   text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
 /** The rows of a page's list, as HTML. */
 const rowsIn = (html: string) =>
-  html.match(/<tr role="row"[^>]*><td role="cell" class="name".*?<\/tr>/g) ?? [];
+  html.match(/<tr role="row"[^>]*><th role="rowheader" scope="row" class="name".*?<\/tr>/g) ?? [];
 /** The title of a page's list, which also says how the list is sorted. */
 const titleIn = (html: string) => textIn(html.slice(html.indexOf('<section id="hospitals"')), "h2");
 

@@ -977,7 +977,7 @@ test("the browser's large text size is respected without horizontal overflow", a
     }
   }
   await page.goto(`${server.api}/?procedure=5072`);
-  const name = page.locator(".facilities tbody td.name").first();
+  const name = page.locator(".facilities tbody th.name").first();
   assert.ok(((await name.boundingBox())?.width ?? 0) > 300, "a row is two lines, so that a name has room");
 });
 
@@ -1601,7 +1601,7 @@ for (const [size, viewport] of Object.entries(sizes))
           path,
         );
         const dots = await page.locator("tbody td.dots svg").first().boundingBox();
-        const name = await page.locator("tbody td.name").first().boundingBox();
+        const name = await page.locator("tbody th.name").first().boundingBox();
         assert.ok(name !== null && name.width > 150, `a name has room: ${JSON.stringify(name)}`);
         assert.ok(dots !== null && dots.width > 80, `the dots stay: ${JSON.stringify(dots)}`);
         assert.deepEqual(await accessibilityFaults(page), [], path);

@@ -554,6 +554,25 @@ test("paper shows the sentence, the list and its source, and nothing that can on
     assert.deepEqual(await page.locator(`:is(${clicked}):visible`).allInnerTexts(), [], path);
     const shown = await page.locator("body").innerText();
     for (const text of texts) assert.ok(shown.includes(text), `${text} is in ${shown}`);
+    if (path.includes("5072") || path.startsWith("/facilities")) {
+      // The list is the wide layout's table, and says of what and of which data it is.
+      const list = page.locator(".facilities");
+      const [first, second] = await Promise.all(
+        (await list.locator("tbody tr").first().locator(".number").all()).map((one) => one.boundingBox()),
+      );
+      assert.ok(
+        first && second && first.x < second.x && Math.abs(first.y - second.y) < 40,
+        "cells stand in columns",
+      );
+      assert.equal(
+        await list.locator("thead th:visible").count(),
+        await list.locator("tbody tr").first().locator("td, th").count(),
+      );
+      assert.equal(await page.locator(".narrow-only:visible").count(), 0);
+      const source = await list.locator(".source").innerText();
+      assert.match(source, /, 2024\. Source: .*\(version 2024\.1\)\..* https?:\/\/.*year=2024\.1/);
+      assert.ok(path.startsWith("/facilities") || source.startsWith("Skin growth removal or biopsy"), source);
+    }
     assert.equal(await page.evaluate<number>("document.documentElement.scrollWidth"), 720, path);
     await close();
   }
@@ -1205,6 +1224,37 @@ testOfClicks("an analyst compares two hospitals over four years", async () => {
       `${first.facility.ccn},${second.facility.ccn}`,
     );
   });
+});
+
+test("on a phone, names are row headers, no text of a table is small, and what stands alone is as high as a finger", async () => {
+  const { ccn, zip } = await somewhere();
+  const { page, close } = await openPage(browser, server.api, phone);
+  for (const path of [
+    `/?procedure=5072&near=${zip}&within=100&with=${ccn}`,
+    `/facilities/${ccn}?procedure=5072`,
+  ]) {
+    await page.goto(path);
+    await page.locator(".actions button").first().waitFor();
+    for (const table of await page.locator(".list table, .compared table").all())
+      assert.equal(
+        await table.getByRole("rowheader").count(),
+        await table.locator("tbody tr").count(),
+        "each row has a header",
+      );
+    const sizes = await page
+      .locator(".list td")
+      .evaluateAll((all) =>
+        all.flatMap((one) =>
+          [getComputedStyle(one), getComputedStyle(one, "::before")].map((style) =>
+            Number.parseFloat(style.fontSize),
+          ),
+        ),
+      );
+    assert.ok(Math.min(...sizes) >= 13, `${Math.min(...sizes)} pixels`);
+    for (const tool of await page.locator(".actions button, .more .button").all())
+      assert.ok(((await tool.boundingBox())?.height ?? 0) >= 44, await tool.innerText());
+  }
+  await close();
 });
 
 test("hospitals at a place and elsewhere are compared with the same hospitals, and both have their miles", async () => {

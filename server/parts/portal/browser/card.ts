@@ -159,7 +159,6 @@ function Tools(props: ToolsProps) {
     const { subject, sentence = "", part = "" } = props.saved?.(rows) ?? {};
     const note = section.current.querySelector("p.small:not(.source)")?.textContent ?? "";
     const said = typeof about === "string" && about !== sentence ? about.replace(/\.?$/, ".") : "";
-    const address = links?.().page ?? location.host;
     const caption = {
       ...{ title: titledBy(title, subject), sentence: [part, sentence].filter(Boolean).join(" ") },
       ...{ source: [said, note, source.text, address].filter(Boolean).join(" "), isSample: source.isSample },
@@ -177,7 +176,11 @@ function Tools(props: ToolsProps) {
       },
       name,
     );
-  return html`${source && html`<p class="source quiet small">${source.text}</p>`}
+  const { subject = "" } = props.saved?.() ?? {};
+  // Paper leads back to the page, and each card on it names what it is of.
+  const paper = (text: string) => html`<span class="paper-only">${text}</span>`;
+  const address = links?.().page ?? location.host;
+  return html`${source && html`<p class="source quiet small">${subject && paper(`${subject}. `)}${source.text}${paper(` ${address}`)}</p>`}
     <div class="actions">
       ${
         figures &&

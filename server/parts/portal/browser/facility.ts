@@ -23,7 +23,7 @@ import { chargeColumn, paysColumn, type Sorted } from "./list.ts";
 import { ErrorBand, useLoaded, useTitle, VersionNote, WarningBand } from "./load.ts";
 import { addresses, hrefOf, inPlace, inYear, withParameters } from "./location.ts";
 import { Key } from "./picture.ts";
-import { Standings, sortedBy } from "./standings.ts";
+import { hospitalLinks, Standings, sortedBy } from "./standings.ts";
 import { leastYears, Trend } from "./trend.ts";
 import { NeedsScript, PicturesNote } from "./without-script.ts";
 import { isFew, isPriced, isSynthetic, nameOf, shareOf, titleOf } from "./words.ts";
@@ -104,6 +104,7 @@ function Years({ view }: { view: HospitalView }) {
     name=${`opps-${own.source.data_years.join("-")}-years-${ccn}-${procedure.code}`}
     figures=${() => trendFigures(trends, pinned)}
     source=${() => sourceOf(own.source.data_versions, datasets)}
+    links=${() => hospitalLinks(answer)}
   >
     <${Trend} years=${trends.data} pinned=${pinned} year=${answer.source.data_year} isBeside />
   <//>`;

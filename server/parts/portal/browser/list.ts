@@ -63,7 +63,10 @@ interface ListProps {
   scale: () => Scale;
 }
 
-/** The elements have ARIA roles, because `display: grid` removes a table's native roles. */
+/**
+ * The elements have ARIA roles, because `display: grid` removes a table's native roles. The dots are only for the eye: each
+ * row says its amounts. On a narrow screen, the style sheet writes the column's title into each cell, but the name's.
+ */
 export function List({ label, columns, rows, sorted, scale }: ListProps) {
   const others = columns.filter(({ beside }) => beside !== undefined);
   const beside =
@@ -71,13 +74,11 @@ export function List({ label, columns, rows, sorted, scale }: ListProps) {
   const x = useDrawn() ? scale() : null;
   const placeOf = (column: ListColumn) => (column === beside ? "beside" : column.beside ? "wide-only" : "");
   const kinds = columns.map((column) => [column.kind, placeOf(column)].filter(Boolean).join(" "));
-  // On a narrow screen, the style sheet writes the column's title into each cell, but the name's.
-  const words = columns.map(({ title }, i) => (i === 0 ? undefined : title));
   return html`<div class="list">
     <table role="table" aria-label=${label}>
       <thead role="rowgroup"><tr role="row">
         ${columns.map((column) => head(column, sorted))}
-        <th role="columnheader" scope="col" class="dots"><span class="unseen">On a scale</span><${DotsAxis} x=${x} /></th>
+        <th class="dots" aria-hidden="true"><${DotsAxis} x=${x} /></th>
       </tr></thead>
       <tbody role="rowgroup">
         ${rows.map(
@@ -88,8 +89,9 @@ export function List({ label, columns, rows, sorted, scale }: ListProps) {
             amounts,
             onClick,
           }) => html`<tr key=${key} role="row" class=${kind} onClick=${onClick}>
-            ${cells.map((cell, i) => html`<td role="cell" class=${kinds[i]} data-word=${words[i]}>${cell}</td>`)}
-            <td role="cell" class="dots"><svg class="drawing" height="18" overflow="visible" aria-hidden="true">${x && html`<${Dots} x=${x} ...${amounts} />`}</svg></td>
+            <th role="rowheader" scope="row" class=${kinds[0]}>${cells[0]}</th>
+            ${cells.slice(1).map((cell, i) => html`<td role="cell" class=${kinds[i + 1]} data-word=${columns[i + 1].title}>${cell}</td>`)}
+            <td class="dots" aria-hidden="true"><svg class="drawing" height="18" overflow="visible">${x && html`<${Dots} x=${x} ...${amounts} />`}</svg></td>
           </tr>`,
         )}
       </tbody>

@@ -41,7 +41,7 @@ import {
   servicesColumn,
   TableDrawing,
 } from "./list.ts";
-import { addresses, inPlace } from "./location.ts";
+import { addresses, inPlace, withParameters } from "./location.ts";
 import { doubtOf, nothingMatches } from "./nothing.ts";
 import { dollarScale } from "./picture.ts";
 import { stateName } from "./states.ts";
@@ -70,6 +70,11 @@ export function sortedBy(parameters: URLSearchParams): Sorted {
   if (!Object.hasOwn(keys, sort)) return { sort: "nation", order: "desc" };
   return { sort, order: parameters.get("order") === "desc" ? "desc" : "asc" };
 }
+
+/** Makes the permanent URL of a hospital's page, with the data version that is shown. */
+export const hospitalLinks = ({ source }: Pick<FacilityAnswer, "source">) => ({
+  page: location.origin + withParameters({ year: source.data_version }),
+});
 
 const filterName = "find";
 
@@ -158,10 +163,12 @@ export function Standings({ answer, datasets, sorted, chosen, shown, note }: Sta
     name=${`opps-${source.data_version}-hospital-${facility.ccn}`}
     figures=${() => facilityFigures(found, answer)}
     isTable=${true}
+    links=${() => hospitalLinks(answer)}
     saved=${() => ({
       subject: `${facility.facility}, ${source.data_year}`,
       part: rows.length < found.length ? `The first ${rows.length} of ${all}.` : "",
       sentence: `What it charges for each procedure, and what Medicare allows. ${line}`,
+      cited: `${facility.facility} in ${source.data_year}: ${note}`,
     })}
     drawing=${() => html`<${TableDrawing} heads=${headsOf(columns.slice(1).map((one) => (one.sort === "state" ? { ...one, title: `vs. ${facility.state}` } : one)))} rows=${rows.map(drawnOf)} x=${scale()} />`}
     source=${() => sourceOf([source.data_version], datasets)}
