@@ -25,7 +25,7 @@ interface ProcedureTerm {
   absent?: Absent | undefined;
 }
 
-/** Terms of one word for procedures in no group. These words aren't matched by prefix or with typos. */
+/** Terms of one word for procedures in no group. */
 export const absentWords: ReadonlySet<string> = new Set(absentTerms.filter((term) => !term.includes(" ")));
 
 /** An ordinal (3rd), a single letter, or a vertebra (l4, c5). */
