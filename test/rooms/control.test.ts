@@ -4,7 +4,6 @@ import "../control/ops.test.ts";
 import "../control/running.test.ts";
 import "../control/safely.test.ts";
 import "../control/settings.test.ts";
-import "../control/signals.test.ts";
 import "../control/state.test.ts";
 import "../control/strip-cache.test.ts";
 import "../control/traffic.test.ts";

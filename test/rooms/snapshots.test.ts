@@ -1,3 +1,2 @@
 // Runs these test files in one process, because loading the modules takes as long as the tests of one file.
 import "../snapshots/folder.test.ts";
-import "../snapshots/loader.test.ts";

@@ -6,9 +6,9 @@ import {
   percentile,
   type Sample,
   samplesOf,
-} from "../../../server/parts/console/browser/sample.ts";
-import { History } from "../../../server/parts/console/history.ts";
-import { ThreadTraffic, Traffic } from "../../../server/shared/traffic.ts";
+} from "../../server/parts/console/browser/sample.ts";
+import { History } from "../../server/parts/console/history.ts";
+import { ThreadTraffic, Traffic } from "../../server/shared/traffic.ts";
 
 const refusedBy = new Map<string, number>();
 const refusedNow = () => new Map(refusedBy);
