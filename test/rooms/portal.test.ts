@@ -1,7 +1,6 @@
 // Runs these test files in one process, because loading the modules takes as long as the tests of one file.
 import "../parts/portal/account.test.ts";
 import "../parts/portal/begun-words.test.ts";
-import "../parts/portal/check.test.ts";
 import "../parts/portal/host.test.ts";
 import "../parts/portal/kept-pages.test.ts";
 import "../parts/portal/loading.test.ts";
