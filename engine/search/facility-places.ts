@@ -11,6 +11,7 @@ import { facilitiesWith, termsOf } from "./matching.ts";
 import {
   centerOf,
   citiesNamed,
+  isBeforePlace,
   isSpelledCity,
   mostPlaceWords,
   otherStateNames,
@@ -18,7 +19,7 @@ import {
   placesNamed,
   stateOf,
 } from "./places.ts";
-import type { Asked } from "./reading.ts";
+import { type Asked, capitalsIn } from "./reading.ts";
 import { meaningOf, saysNothing, saysSomething, splitWords } from "./text.ts";
 import { indexOf, type SearchIndex } from "./text-index.ts";
 
@@ -55,8 +56,10 @@ export function findPlaces(
 ): void {
   const { words, miles } = asked;
   const others = withoutArea(words);
+  const capitals = capitalsIn(asked.text);
   const read =
-    placeAlone(image, words) ?? (others.length < words.length ? placeAlone(image, others) : undefined);
+    placeAlone(image, words, capitals) ??
+    (others.length < words.length ? placeAlone(image, others, capitals) : undefined);
   if (read === undefined) {
     const isAll = words.length > 0 && !words.some(saysSomething);
     if (!isAll || state === null || !words.some((word) => kinds.has(meaningOf(word)))) return;
@@ -123,31 +126,40 @@ interface PlaceAlone {
   isNear: boolean;
 }
 
-/** The place that a search names, if its other words say nothing; undefined if there is none. */
-function placeAlone(image: Image, words: readonly string[]): PlaceAlone | undefined {
+/**
+ * The place that a search names, if its other words say nothing; undefined if there is none.
+ * @param capitals the words that are written in capitals in a text that isn't
+ */
+function placeAlone(
+  image: Image,
+  words: readonly string[],
+  capitals: ReadonlySet<string>,
+): PlaceAlone | undefined {
   // Words that say nothing elsewhere may name a city: `many hospital LA`.
-  const apart = placeAround(image, words, isForHospitals);
+  const apart = placeAround(image, words, capitals, isForHospitals);
   if (apart !== undefined) return apart;
   for (let length = Math.min(mostPlaceWords, words.length); length > 0; length--)
     for (let start = 0; start + length <= words.length; start++) {
       const [before, after] = [words.slice(0, start), words.slice(start + length)];
       if (!before.every(saysNothing) || !after.every(saysNothing)) continue;
-      const found = placeBetween(image, before, words.slice(start, start + length), after);
+      const found = placeBetween(image, before, words.slice(start, start + length), after, capitals);
       if (found !== undefined) return found;
     }
-  return placeAround(image, words, saysNothing);
+  return placeAround(image, words, capitals, saysNothing);
 }
 
 /** The place that a search names by a city and its state, where other words may stand between them. */
 function placeAround(
   image: Image,
   words: readonly string[],
+  capitals: ReadonlySet<string>,
   isBeside: (word: string) => boolean,
 ): PlaceAlone | undefined {
   const span = words.filter((word) => !isBeside(word));
   if (span.length < 2 || span.length > mostPlaceWords) return undefined;
   const start = words.indexOf(span[0]);
-  return placeBetween(image, words.slice(0, start), span, words.slice(start).filter(isBeside));
+  const [before, after] = [words.slice(0, start), words.slice(start).filter(isBeside)];
+  return placeBetween(image, before, span, after, capitals);
 }
 
 function placeBetween(
@@ -155,16 +167,20 @@ function placeBetween(
   before: readonly string[],
   span: readonly string[],
   after: readonly string[],
+  capitals: ReadonlySet<string>,
 ): PlaceAlone | undefined {
   const beside = [...before, ...after];
   const isIn = beforePlace.has(before.at(-1) ?? "");
   if (beside.length > 0 && span.every(saysNothing)) {
-    // The code of a state may be a small word, too, unless it is at the end.
+    // The code of a state may be a small word, too, unless it is at the end or in capitals.
     const isCode = span.length === 1 && span[0].length === 2 && stateOf(span[0]) !== undefined;
+    const isCodeMeant = isCode && (after.length === 0 || capitals.has(span[0]));
     const isCity =
       (isIn || before.every(isForHospitals)) && after.every(isForHospitals) && isSpelledCity(image, span);
-    if (!(isCode && after.length === 0) && !isCity) return undefined;
+    if (!isCodeMeant && !isCity) return undefined;
   }
+  // In "hospitals in Columbus", the "in" isn't Indiana.
+  if (span.length > 1 && !capitals.has(span[0]) && isBeforePlace(image, span, 0)) return undefined;
   const places = placesNamed(image, span);
   const isWhole = beside.every((other) => fillers.has(other) || beforePlace.has(other));
   return places.length === 0 ? undefined : { places, span, isWhole, isNear: isAfterNear(before) };

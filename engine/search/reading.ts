@@ -6,7 +6,7 @@ import { groupOfCode, isHcpcsCode, withoutDiagnoses } from "./codes.ts";
 import type { ShownPlace } from "./find.ts";
 import { doubtful, entriesOf, isSmallWord, kinds, meaningsOf, phrasesOf } from "./lexicon.ts";
 import { matchPhrases } from "./matching.ts";
-import { facilitiesInCity, formsOfState, mostPlaceWords, namesakes } from "./places.ts";
+import { facilitiesInCity, formsOfState, mostPlaceWords, namesakes, stateOf } from "./places.ts";
 import { placeIn } from "./procedure-place.ts";
 import { saysNothing, withLevels } from "./procedure-words.ts";
 import { isBeforeInitial, plainWords, splitWords } from "./text.ts";
@@ -44,7 +44,9 @@ function readForFacilities(image: Image, text: string): Asked {
   // A single word may be the beginning of a name, such as clinica of clinical.
   const isName = (word: string) => split.length === 1 && beginsWord(index, word);
   const { words: english, isSpanish } = inEnglish("facility", split, isName);
-  const { words, isHere } = withoutHere(isSpanish ? withoutSmallWords("facility", english) : english);
+  const capitals = capitalsIn(rest);
+  const small = isSpanish ? withoutSmallWords("facility", english, capitals) : english;
+  const { words, isHere } = withoutHere(small);
   const meant = words.filter((word, i) => !isLabel(word, words[i + 1]) && !isSelf(word, words[i - 1]));
   const typed = plainWords(joined);
   return {
@@ -58,12 +60,15 @@ function readForProcedures(image: Image, text: string): Asked {
   const { rest: undiagnosed, diagnoses } = withoutDiagnoses(text);
   const split = splitWords(undiagnosed.replace(age, " ").replace(vertebrae, "$1"));
   const { words: english, isSpanish } = inEnglish("procedure", split, () => false);
-  // The article isn't Los Angeles.
+  // The article alone isn't Los Angeles, and the one of a city's name stays.
   const asked = isSpanish
-    ? english.filter((word, i) => !articles.has(word) || i + 1 === english.length)
+    ? english.filter(
+        (word, i) => !articles.has(word) || i + 1 === english.length || isCityAt(image, english, i),
+      )
     : english;
-  const { rest, place, aside } = placeIn(image, asked, capitalsIn(undiagnosed));
-  const plain = isSpanish ? withoutSmallWords("procedure", rest) : rest;
+  const capitals = capitalsIn(undiagnosed);
+  const { rest, place, aside } = placeIn(image, asked, capitals);
+  const plain = isSpanish ? withoutSmallWords("procedure", rest, capitals) : rest;
   const words = withLevels(plain.filter((word, i) => !isSelf(word, plain[i - 1])));
   const isUnknownCode = (word: string) =>
     isHcpcsCode(word) && groupOfCode(image, word.toUpperCase()) === undefined;
@@ -121,6 +126,15 @@ function withState(image: Image, words: readonly string[]): readonly string[] {
 function isCityLast(image: Image, words: readonly string[]): boolean {
   for (let start = Math.max(0, words.length - mostPlaceWords); start < words.length; start++) {
     const city = words.slice(start);
+    if (facilitiesInCity(image, city).length > 0 || namesakes(image, city).length > 0) return true;
+  }
+  return false;
+}
+
+/** Whether a city's name of several words begins at a position. */
+function isCityAt(image: Image, words: readonly string[], start: number): boolean {
+  for (let end = start + 2; end <= Math.min(words.length, start + mostPlaceWords); end++) {
+    const city = words.slice(start, end);
     if (facilitiesInCity(image, city).length > 0 || namesakes(image, city).length > 0) return true;
   }
   return false;
@@ -272,9 +286,12 @@ function inEnglish(kind: DocumentKind, words: readonly string[], isName: (word: 
   return { words: english, isSpanish: english.some((word, i) => word !== words[i]) };
 }
 
-/** Leaves out small Spanish words. Many are words of names too, so call this only beside other Spanish words. */
-const withoutSmallWords = (kind: DocumentKind, words: readonly string[]) =>
-  replaced(words, smallWords[kind], () => false);
+/**
+ * Leaves out small Spanish words. Many are words of names too, so call this only beside other Spanish words. In capitals,
+ * DE and MI are states.
+ */
+const withoutSmallWords = (kind: DocumentKind, words: readonly string[], capitals: ReadonlySet<string>) =>
+  replaced(words, smallWords[kind], (word) => capitals.has(word) && stateOf(word) !== undefined);
 
 /** Replaces Spanish names of saints, which may also be cities, by English ones. Returns undefined if there is none. */
 export function saintsInEnglish(words: readonly string[]): readonly string[] | undefined {

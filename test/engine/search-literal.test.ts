@@ -58,6 +58,51 @@ test("a city whose name is a word of most hospitals is surely meant where it is 
     }
 });
 
+const statesOf = new Map(
+  [...Map.groupBy(hospitals, ({ city }) => city.toLowerCase())].map(([city, there]) => [
+    city,
+    new Set(there.map(({ state }) => state)),
+  ]),
+);
+
+test("the in, en or de before a city isn't a state, and a city that several states have is no sure answer", () => {
+  const names = new Set(Object.values(stateNames).map((name) => name.toLowerCase()));
+  for (const [city, states] of statesOf) {
+    if (states.size < 2 || !states.has("IN") || names.has(city)) continue;
+    for (const query of [
+      `hospitals in ${city}`,
+      `hospitales en ${city}`,
+      `hospitals in the city of ${city}`,
+    ]) {
+      const { documents, scores, total } = search(image, "facility", query, 0, 50);
+      assert.ok(scores[0] < 0.5, `${query}: ${scores[0]}`);
+      const found = new Set(Array.from(documents, (facility) => textAt(image.state, facility)));
+      assert.ok(total > 50 || [...states].every((state) => found.has(state)), query);
+    }
+  }
+  for (const query of ["hospital de Newark", "hospital de Dover"])
+    assert.ok(search(image, "facility", query, 0, 1).scores[0] < 0.5, query);
+});
+
+test("letters of a state in capitals beside words for hospitals are the state, in English and in Spanish", () => {
+  for (const code of new Set(hospitals.map(({ state }) => state)))
+    for (const query of [`${code} hospitals`, `hospitals in ${code}`, `hospitales en ${code}`]) {
+      // LA and VA mean something else as well.
+      if (["LA", "VA"].includes(code)) continue;
+      const { documents, scores } = search(image, "facility", query, 0, 1);
+      assert.equal(textAt(image.state, documents[0]), code, query);
+      assert.ok(scores[0] >= 0.5, `${query}: ${scores[0]}`);
+    }
+});
+
+test("a city that begins with a Spanish article keeps it in a Spanish search for a procedure", () => {
+  for (const [city, states] of statesOf) {
+    if (!/^(el|la|los|las) /.test(city) || states.size > 1) continue;
+    const { place } = search(image, "procedure", `reemplazo de rodilla en ${city}`, 0, 1);
+    assert.ok(place !== null && "near" in place && place.near.toLowerCase().startsWith(city), city);
+  }
+});
+
 test("around a city without hospitals, a search is sure, although a city of the name elsewhere has some", () => {
   for (const near of ["Evergreen, CO", "Providence, UT"]) {
     const { place, scores } = search(image, "facility", `hospitals near ${near}`, 0, 1);
