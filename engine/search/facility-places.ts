@@ -198,7 +198,8 @@ export function findSeveralPlaces(image: Image, { text }: Asked, found: Found): 
 
 /** Whether words are a city of the directory and then a state that it isn't in. */
 export function isInOtherState(image: Image, words: readonly string[]): boolean {
-  const others = words.filter((word) => !forHospitals.has(word) && !beforePlace.has(word));
+  const isBefore = (word: string, i: number) => beforePlace.has(word) && i + 1 < words.length;
+  const others = words.filter((word, i) => !forHospitals.has(word) && !isBefore(word, i));
   for (let start = others.length - 1; start > 0; start--) {
     const state = stateOf(others.slice(start).join(""));
     if (state === undefined) continue;
