@@ -82,6 +82,7 @@ const pathsIn = (folder: string) =>
 /** Files outside the folders of the pages that decide what a bundle has: modules, and the versions of npm packages. */
 const otherSources = [
   "../datasets/cms/columns.ts",
+  "../datasets/cms/statements.ts",
   "../datasets/deductibles.ts",
   "../engine/search/sure.ts",
   "../package.json",

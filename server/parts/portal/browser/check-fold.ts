@@ -1,8 +1,8 @@
 import { html } from "../../../shared/browser/html.ts";
-import { base, type Dataset, unlessFailed } from "./answers.ts";
+import { type Dataset, pathOf, unlessFailed } from "./answers.ts";
 import { figuresSql, fileOf, hospitalSql, type Rows, ranksSql } from "./check.ts";
 import { Command } from "./curl.ts";
-import { lastingOf, type View } from "./explore-data.ts";
+import { lastingOf, pathsOf, type View } from "./explore-data.ts";
 import { withParameters } from "./location.ts";
 
 /** Shows how anybody can check a page's figures. */
@@ -25,9 +25,10 @@ interface CheckProps {
 function Check({ dataset, page, api, statements, places = null }: CheckProps) {
   const { verify } = dataset;
   const { name } = fileOf(dataset);
+  const exported = pathOf("/export.csv", {}, dataset.data_version);
   const file =
     verify === null
-      ? html`Get <a href=${`${base}/versions/${dataset.data_version}/export.csv`}>${base}/versions/${dataset.data_version}/export.csv</a> with a key, and name the file <b>${name}</b>.`
+      ? html`Get <a href=${exported}>${exported}</a> with a key, and name the file <b>${name}</b>.`
       : html`Get CMS's file <b>${verify.source_url === null ? name : html`<a href=${verify.source_url}>${name}</a>`}</b>: ${dataset.title}. Its SHA-256 is <code class="long">${verify.sha256}</code>.`;
   return html`<details class="check"><summary>Check this number</summary>
     <p>These figures stay at <a href=${page}>this page's lasting address</a>, and in the API at <code class="long">${api}</code>.</p>
@@ -36,16 +37,12 @@ function Check({ dataset, page, api, statements, places = null }: CheckProps) {
   </details>`;
 }
 
-/** The pinned address of what a path of the API gives. */
-const pinned = (path: string, version: string) =>
-  path.replace(/^\/api\/v1(\/versions\/[^/]+)?/, `${base}/versions/${version}`);
-
 /** Checks the figures of the explore page. */
 export function CheckView({ view }: { view: View }) {
-  const { choice, code, paths, list, pinned: compared, datasets } = view;
+  const { choice, code, list, pinned: compared, datasets } = view;
   const scope = unlessFailed(view.scope);
   const dataset = datasets.find(({ data_version }) => data_version === scope?.source.data_version);
-  // The address of a long list around a place would be too long to read.
+  // Around a place, the statement lists all hospitals, so they have to be known.
   if (scope === null || dataset === undefined || (choice.near !== null && !list.isAll)) return null;
   const ccns = choice.near === null ? null : list.data.map(({ ccn }) => ccn).toSorted();
   const rows: Rows = { dataset, code, state: choice.near === null ? choice.state : null, ccns };
@@ -77,7 +74,7 @@ export function CheckView({ view }: { view: View }) {
       : [{ title: "The years, each from its own file", sql: figuresSql(years) }]),
   ];
   const { year, versions } = lastingOf(view);
-  const api = pinned(paths.list, scope.source.data_version);
+  const api = pathsOf(code, { ...choice, year: dataset.data_version }).list;
   const places = choice.near === null ? null : (scope.source.places ?? null);
   return html`<${Check} dataset=${dataset} page=${withParameters({ year, versions, procedure: code })} api=${api} statements=${statements} places=${places} />`;
 }
@@ -93,7 +90,7 @@ interface CheckHospitalProps {
 export function CheckHospital({ ccn, version, datasets, page }: CheckHospitalProps) {
   const dataset = datasets.find(({ data_version }) => data_version === version);
   if (dataset === undefined) return null;
-  const api = `${base}/versions/${version}/healthcare/facilities/${ccn}`;
+  const api = pathOf(`/healthcare/facilities/${ccn}`, {}, version);
   const statements = [{ title: "The hospital's procedures", sql: hospitalSql(dataset, ccn) }];
   return html`<${Check} dataset=${dataset} page=${page} api=${api} statements=${statements} />`;
 }

@@ -1,4 +1,11 @@
 import { columnNames } from "../../../../datasets/cms/columns.ts";
+import {
+  amountsSql,
+  type ColumnNames,
+  quoted,
+  textSql,
+  unnamedFile,
+} from "../../../../datasets/cms/statements.ts";
 import { stayDeductibles } from "../../../../datasets/deductibles.ts";
 import type { Dataset } from "./answers.ts";
 
@@ -20,8 +27,7 @@ export interface Rows {
 
 interface File {
   name: string;
-  /** The columns' names. */
-  columns: Record<"ccn" | "state" | "code" | "charge" | "allowed", string>;
+  columns: ColumnNames;
 }
 
 const exportColumns = {
@@ -33,26 +39,25 @@ const exportColumns = {
 export const fileOf = ({ verify, data_version }: Dataset): File =>
   verify === null
     ? { name: `opps-${data_version}.csv`, columns: exportColumns }
-    : { name: verify.file ?? "CMS.csv", columns: columnNames };
+    : { name: verify.file ?? unnamedFile, columns: columnNames };
 
-const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
-
-/** The priced rows of one hospital, or of all hospitals with one procedure. */
+/** @param conditions which rows, by the texts of columns */
 function pricedSql(
   dataset: Dataset,
-  conditions: (text: (column: keyof File["columns"]) => string) => string[],
-) {
+  conditions: (text: (column: keyof ColumnNames) => string) => string[],
+): string {
   const { name, columns } = fileOf(dataset);
-  const text = (column: keyof File["columns"]) => `trim("${columns[column]}")`;
-  const dollars = (column: "charge" | "allowed") =>
-    `round(TRY_CAST(${text(column)} AS DECIMAL(18,10)), 2) AS ${column}`;
+  const rows = amountsSql(
+    name,
+    columns,
+    conditions((column) => textSql(columns, column)),
+  );
   return `SELECT * FROM (
-    SELECT upper(${text("ccn")}) AS ccn, ${text("code")} AS apc, ${dollars("charge")}, ${dollars("allowed")}
-    FROM read_csv(${quoted(name)}, header = true, all_varchar = true)
-    WHERE ${conditions(text).join(" AND ")}
+    ${rows}
   ) WHERE charge > 0 AND allowed > 0`;
 }
 
+/** The priced rows of all hospitals with one procedure. */
 const rowsSql = ({ dataset, code, state, ccns }: Rows) =>
   pricedSql(dataset, (text) => [
     `${text("code")} = ${quoted(code)}`,

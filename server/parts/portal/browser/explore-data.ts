@@ -84,7 +84,7 @@ export interface View {
 export const knownOf = ({ scope, nation, unpriced }: View) =>
   unlessFailed(scope) ?? unlessFailed(nation) ?? unpriced;
 
-function pathsOf(code: string, choice: Choice): View["paths"] {
+export function pathsOf(code: string, choice: Choice): View["paths"] {
   const { state, near, year, sort, order, versions } = choice;
   const segment = `/healthcare/procedures/${encodeURIComponent(code)}`;
   const here = placeOf(choice);

@@ -1,0 +1,30 @@
+import { columnNames } from "./columns.ts";
+
+/** Writes the parts of DuckDB's statements that read the amounts of CMS's file, or of a file with other column names. */
+
+type Column = "ccn" | "state" | "code" | "charge" | "allowed";
+export type ColumnNames = Readonly<Record<Column, string>>;
+
+/** How a file of CMS is called in a statement if its name isn't known. */
+export const unnamedFile = "CMS.csv";
+
+export const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+
+/** The text of a column, without blanks around it. */
+export const textSql = (columns: ColumnNames, column: Column): string => `trim("${columns[column]}")`;
+
+/** The rows of a file that meet all conditions. Amounts become whole cents, rounded half up; unreadable ones are null. */
+export function amountsSql(
+  file: string,
+  columns: ColumnNames = columnNames,
+  conditions: readonly string[] = [],
+): string {
+  const text = (column: Column) => textSql(columns, column);
+  const dollars = (column: "charge" | "allowed") =>
+    `round(TRY_CAST(${text(column)} AS DECIMAL(18,10)), 2) AS ${column}`;
+  const where = conditions.length === 0 ? "" : ` WHERE ${conditions.join(" AND ")}`;
+  return (
+    `SELECT upper(${text("ccn")}) AS ccn, ${text("code")} AS apc, ${dollars("charge")}, ${dollars("allowed")} ` +
+    `FROM read_csv(${quoted(file)}, header = true, all_varchar = true)${where}`
+  );
+}
