@@ -73,6 +73,7 @@ export function findNames(
 }
 
 const none: readonly number[] = [];
+
 /**
  * Whether the words of a name alone mean a place instead, unless they are a whole name: New England alone isn't the New
  * England Medical Center.

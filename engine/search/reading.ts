@@ -44,8 +44,7 @@ function readForFacilities(image: Image, text: string): Asked {
   // A single word may be the beginning of a name, such as clinica of clinical.
   const isName = (word: string) => split.length === 1 && beginsWord(index, word);
   const { words: english, isSpanish } = inEnglish("facility", split, isName);
-  const capitals = capitalsIn(rest);
-  const small = isSpanish ? withoutSmallWords("facility", english, capitals) : english;
+  const small = isSpanish ? withoutSmallWords("facility", english, capitalsIn(rest)) : english;
   const { words, isHere } = withoutHere(small);
   const meant = words.filter((word, i) => !isLabel(word, words[i + 1]) && !isSelf(word, words[i - 1]));
   const typed = plainWords(joined);
@@ -123,20 +122,19 @@ function withState(image: Image, words: readonly string[]): readonly string[] {
   return [...before, name, ...words.slice(at + 1)];
 }
 
+const isCity = (image: Image, words: readonly string[]) =>
+  facilitiesInCity(image, words).length > 0 || namesakes(image, words).length > 0;
+
 function isCityLast(image: Image, words: readonly string[]): boolean {
-  for (let start = Math.max(0, words.length - mostPlaceWords); start < words.length; start++) {
-    const city = words.slice(start);
-    if (facilitiesInCity(image, city).length > 0 || namesakes(image, city).length > 0) return true;
-  }
+  for (let start = Math.max(0, words.length - mostPlaceWords); start < words.length; start++)
+    if (isCity(image, words.slice(start))) return true;
   return false;
 }
 
 /** Whether a city's name of several words begins at a position. */
 function isCityAt(image: Image, words: readonly string[], start: number): boolean {
-  for (let end = start + 2; end <= Math.min(words.length, start + mostPlaceWords); end++) {
-    const city = words.slice(start, end);
-    if (facilitiesInCity(image, city).length > 0 || namesakes(image, city).length > 0) return true;
-  }
+  for (let end = start + 2; end <= Math.min(words.length, start + mostPlaceWords); end++)
+    if (isCity(image, words.slice(start, end))) return true;
   return false;
 }
 
