@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { html } from "../../../shared/browser/html.ts";
 import { base } from "./answers.ts";
 import { keepKey, keyChanged, ownKey, post } from "./api.ts";
@@ -20,7 +20,8 @@ export function NewKey({ value }: { value: string }) {
   const kept = useOwnKey();
   const [before] = useState(ownKey);
   const isFirst = before === null;
-  useEffect(() => {
+  // The key is kept before anybody can see it: who leaves the page at once doesn't lose it.
+  useLayoutEffect(() => {
     if (isFirst) keepKey(value);
   }, [value]);
   useLeaveWarning(isFirst && kept !== value);

@@ -25,7 +25,7 @@ export const useLocation = () => useReadAt(() => context.url(), "popstate", chan
 
 /** Makes the browser ask before it leaves this page, while `isDue` says that something would be lost. */
 export function useLeaveWarning(isDue: boolean): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!isDue) return;
     const ask = (event: BeforeUnloadEvent) => event.preventDefault();
     addEventListener("beforeunload", ask);
