@@ -46,7 +46,7 @@ test("the top level has only the given entries and dotfiles", () => {
 
 test("each test file is run by exactly one npm script", () => {
   const { scripts } = JSON.parse(read("package.json"));
-  const patterns = ["test", "test:system", "test:long", "test:clicks"].map((name) =>
+  const patterns = ["test", "test:system", "test:long"].map((name) =>
     [...scripts[name].matchAll(/'([^']+)'/g)].map(([, pattern]) => pattern),
   );
   const tests = sources.filter((path) => path.endsWith(".test.ts"));

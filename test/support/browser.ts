@@ -11,6 +11,7 @@ import {
   errors,
   type Page,
 } from "playwright-core";
+import { sizeFrom } from "../long/trial.ts";
 import { maxWaitMs, until } from "./connection.ts";
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -28,10 +29,11 @@ export const sizes = {
 /** Chromium without its own windows, which take as long to draw as our pages. It doesn't read a profile's settings. */
 const program = { executablePath: "/usr/bin/chromium-headless-shell", args: ["--no-sandbox"] };
 
-/** How often `npm run test:clicks` runs each test that clicks, with a browser whose CPU is slowed; 0 in other runs. */
-const clickRounds = Number(process.env.CLICK_ROUNDS || 0);
-/** As slow as an old phone beside the machines on which tests run. */
+/** How often each test that clicks runs. If it isn't set, once, and the other tests run, too. */
+const clickRounds = process.env.CLICK_ROUNDS === undefined ? null : sizeFrom("CLICK_ROUNDS", 1);
+/** Tests that click run in a browser as slow as an old phone beside the machines on which tests run. */
 const slowdown = 4;
+let isSlowed = false;
 
 const openPages = new Set<Page>();
 
@@ -45,15 +47,27 @@ export async function closePages(opened: GuardedPage[]): Promise<void> {
   }
 }
 
-/** Declares a test that looks at pages. `npm run test:clicks` leaves it out. */
+/** Declares a test that looks at pages. */
 export function test(name: string, run: Run): void {
-  if (clickRounds === 0) declare(name, run);
+  if (clickRounds === null) declare(name, run);
 }
 
-/** Declares a test that clicks or types, or in which a click would miss what moves. */
+/**
+ * Declares a test that clicks or types, or in which a click would miss what moves. What is drawn again under a click, and
+ * what a test doesn't wait for, is found in a slow browser.
+ */
 export function testOfClicks(name: string, run: Run): void {
-  if (clickRounds === 0) declare(name, run);
-  for (let round = 1; round <= clickRounds; round++) declare(`${name}, ${round} of ${clickRounds}`, run);
+  const slowly: Run = async (t) => {
+    isSlowed = true;
+    try {
+      await run(t);
+    } finally {
+      isSlowed = false;
+    }
+  };
+  if (clickRounds === null) declare(name, slowly);
+  else
+    for (let round = 1; round <= clickRounds; round++) declare(`${name}, ${round} of ${clickRounds}`, slowly);
 }
 
 /** If a test waits in vain, its error begins with what it waited for and with what was there. */
@@ -128,7 +142,7 @@ export async function openPage(
   page.setDefaultTimeout(maxWaitMs);
   openPages.add(page);
   page.once("close", () => openPages.delete(page));
-  if (clickRounds > 0) {
+  if (isSlowed) {
     const session = await context.newCDPSession(page);
     await session.send("Emulation.setCPUThrottlingRate", { rate: slowdown });
   }

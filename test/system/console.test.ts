@@ -217,78 +217,75 @@ function labelFaults(): string[] {
 }
 
 for (const viewport of [narrow, wide])
-  testOfClicks(
-    `at ${viewport.width} pixels, labels of the charts' axes don't collide, whatever the time and the values`,
-    async () => {
-      const guarded = await openPage(browser, server.ops, { viewport });
-      const { page } = guarded;
-      await page.addInitScript(replaceStream);
-      await page.goto("/");
-      await page.waitForFunction("globalThis.isStreaming");
-      for (const [rate, time] of [
-        [0, null],
-        [0.1, 0.3],
-        [1, 40],
-        [437, 900],
-        [95_000, 250_000],
-        [960_000, 8_000_000],
-      ] as const)
-        for (const [span, seconds, minutes] of [
-          ["10 minutes", 1, 0],
-          ["10 minutes", 3, 0],
-          ["10 minutes", 47, 0],
-          ["10 minutes", 600, 0],
-          ["an hour", 600, 60],
-          ["a day", 600, 7],
-          ["a day", 600, 1440],
-        ] as const) {
-          const sampleOf = (i: number, step: number): Sample => ({
-            at: 1_790_000_017 + i * step,
-            seconds: step,
-            requests:
-              rate === 0
-                ? {}
-                : { "/api/v1/usage 200": rate * (1 + Math.sin(i)), "/api/v1/usage 429": rate / 3 },
-            times: time === null ? [] : [[time, 5]],
-            p50: time,
-            p90: time && time * 1.5,
-            p99: time && time * 2 ** (i % 7),
-            ...countsRefusing(rate / 3),
-          });
-          const history = {
-            samples: Array.from({ length: seconds }, (_, i) => sampleOf(i, 1)),
-            minutes: Array.from({ length: minutes }, (_, i) => sampleOf(i, 60)),
-          };
-          await page.evaluate(
-            (detail) => dispatchEvent(new CustomEvent("history-of-test", { detail })),
-            JSON.stringify(history),
-          );
-          await page.getByRole("button", { name: span }).click();
-          await page.getByRole("button", { name: span, pressed: true }).waitFor();
-          const what = `${span}, ${seconds} seconds, ${minutes} minutes, ${rate} a second`;
-          assert.deepEqual(await page.evaluate(labelFaults), [], what);
-          const points = await page
-            .locator(".plot path")
-            .evaluateAll((all) => all.map((one) => (one.getAttribute("d") ?? "").split("L").length));
-          assert.ok(Math.max(...points) <= 74, `${what}: steps are wide enough to be seen`);
-          if (viewport === wide && seconds > 10 && rate > 0)
-            assert.deepEqual(
-              (await page.locator(".plot .ends text").allTextContents()).sort(),
-              ["2xx, 3xx", "429", "90%", "99%", "median"],
-              what,
-            );
-          const drawn = page.locator(".plot svg[role=img] > text");
-          if (seconds > 10 && rate > 0) assert.ok((await drawn.count()) >= 2, what);
-          assert.equal(
-            await page.getByText("no requests", { exact: true }).count(),
-            time === null ? 1 : 0,
+  test(`at ${viewport.width} pixels, labels of the charts' axes don't collide, whatever the time and the values`, async () => {
+    const guarded = await openPage(browser, server.ops, { viewport });
+    const { page } = guarded;
+    await page.addInitScript(replaceStream);
+    await page.goto("/");
+    await page.waitForFunction("globalThis.isStreaming");
+    for (const [rate, time] of [
+      [0, null],
+      [0.1, 0.3],
+      [1, 40],
+      [437, 900],
+      [95_000, 250_000],
+      [960_000, 8_000_000],
+    ] as const)
+      for (const [span, seconds, minutes] of [
+        ["10 minutes", 1, 0],
+        ["10 minutes", 3, 0],
+        ["10 minutes", 47, 0],
+        ["10 minutes", 600, 0],
+        ["an hour", 600, 60],
+        ["a day", 600, 7],
+        ["a day", 600, 1440],
+      ] as const) {
+        const sampleOf = (i: number, step: number): Sample => ({
+          at: 1_790_000_017 + i * step,
+          seconds: step,
+          requests:
+            rate === 0
+              ? {}
+              : { "/api/v1/usage 200": rate * (1 + Math.sin(i)), "/api/v1/usage 429": rate / 3 },
+          times: time === null ? [] : [[time, 5]],
+          p50: time,
+          p90: time && time * 1.5,
+          p99: time && time * 2 ** (i % 7),
+          ...countsRefusing(rate / 3),
+        });
+        const history = {
+          samples: Array.from({ length: seconds }, (_, i) => sampleOf(i, 1)),
+          minutes: Array.from({ length: minutes }, (_, i) => sampleOf(i, 60)),
+        };
+        await page.evaluate(
+          (detail) => dispatchEvent(new CustomEvent("history-of-test", { detail })),
+          JSON.stringify(history),
+        );
+        await page.getByRole("button", { name: span }).click();
+        await page.getByRole("button", { name: span, pressed: true }).waitFor();
+        const what = `${span}, ${seconds} seconds, ${minutes} minutes, ${rate} a second`;
+        assert.deepEqual(await page.evaluate(labelFaults), [], what);
+        const points = await page
+          .locator(".plot path")
+          .evaluateAll((all) => all.map((one) => (one.getAttribute("d") ?? "").split("L").length));
+        assert.ok(Math.max(...points) <= 74, `${what}: steps are wide enough to be seen`);
+        if (viewport === wide && seconds > 10 && rate > 0)
+          assert.deepEqual(
+            (await page.locator(".plot .ends text").allTextContents()).sort(),
+            ["2xx, 3xx", "429", "90%", "99%", "median"],
             what,
           );
-        }
-      await guarded.close();
-      guarded.assertWellBehaved();
-    },
-  );
+        const drawn = page.locator(".plot svg[role=img] > text");
+        if (seconds > 10 && rate > 0) assert.ok((await drawn.count()) >= 2, what);
+        assert.equal(
+          await page.getByText("no requests", { exact: true }).count(),
+          time === null ? 1 : 0,
+          what,
+        );
+      }
+    await guarded.close();
+    guarded.assertWellBehaved();
+  });
 
 test("many answers of one 4xx status are named with their route, few or those with a line of their own aren't", async () => {
   const guarded = await openPage(browser, server.ops);
