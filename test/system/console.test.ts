@@ -52,8 +52,8 @@ const countsRefusing = (refused: number) => ({
   ...{ bytes: 1, connections: 1, memory: 1e8 },
 });
 
-const section = (title: string) =>
-  shown.page.locator("section", { has: shown.page.getByRole("heading", { name: title }) });
+const section = (title: string, page = shown.page) =>
+  page.locator("section", { has: page.getByRole("heading", { name: title }) });
 
 test("the console shows that the server is up and which data versions it serves", async () => {
   await shown.page.locator(".health.good", { hasText: "Up" }).waitFor();
@@ -64,10 +64,12 @@ test("the console shows that the server is up and which data versions it serves"
 });
 
 testOfClicks("the console shows requests by route and status, and latencies as a table", async () => {
-  const { page } = shown;
+  const guarded = await openPage(browser, server.ops);
+  const { page } = guarded;
+  await page.goto("/");
   for (let i = 0; i < 20; i++) await call(server, `GET ${pricesPath}?procedure=5072`);
   await call(server, "GET /api/v1/nothing");
-  const traffic = section("Busiest routes");
+  const traffic = section("Busiest routes", page);
   await traffic.getByRole("row", { name: new RegExp(`${pricesPath} .* 200 100%`) }).waitFor();
   await traffic.getByRole("row", { name: /unknown .* 404/ }).waitFor();
   assert.equal(await page.locator("svg[role=img]").count(), 2);
@@ -76,9 +78,11 @@ testOfClicks("the console shows requests by route and status, and latencies as a
     2,
     "as the cards",
   );
-  await section("Time for a request").getByRole("button", { name: "table" }).click();
-  const cells = section("Time for a request").locator("tbody td");
-  await cells.filter({ hasText: /µs|ms/ }).first().waitFor();
+  const times = section("Time for a request", page);
+  await times.getByRole("button", { name: "table" }).click();
+  await times.locator("tbody td", { hasText: /µs|ms/ }).first().waitFor();
+  await guarded.close();
+  guarded.assertWellBehaved();
 });
 
 test("an account with a used-up quota is listed first, with its event", async () => {
