@@ -372,19 +372,23 @@ test("a path that no shell has read is refused by the server and by commands, an
       });
     }
   const wrong = { STATE_DIR: '"state"', DATASETS_DIR: "~/datasets", HOME: home };
-  for (const script of [
-    ["server/main.ts"],
-    ["server/commands/keys.ts", "create", "--account", "a", "--plan", "free"],
-    ["server/commands/accounts.ts", "list"],
-    ["server/commands/state.ts", "backup", "x"],
-    ["server/commands/sample.ts", "--out", home, "--year", "2024"],
-    ["server/commands/import.ts", import.meta.filename, "--year", "2024"],
-    ["server/commands/fetch.ts", "--list"],
-  ]) {
-    const [file, ...args] = script;
-    const { code, stdout, stderr } = await new Running(file, args, wrong).finished();
-    assert.deepEqual([code, stdout], [1, ""], file);
-    assert.match(stderr, /^(STATE_DIR|DATASETS_DIR).*, expected a path without a blank or quote/, file);
+  const expectedText = /^(STATE_DIR|DATASETS_DIR).*, expected a path without a blank or quote/;
+  const results = await run(
+    wrong.STATE_DIR,
+    [
+      "keys create --account a --plan free",
+      "accounts list",
+      "state backup x",
+      `sample --out ${home} --year 2024`,
+      `import ${import.meta.filename} --year 2024`,
+      "fetch --list",
+    ],
+    wrong,
+  );
+  const ofServer = await new Running("server/main.ts", [], wrong).finished();
+  for (const { code, stdout, stderr } of [...results, ofServer]) {
+    assert.deepEqual([code, stdout], [1, ""]);
+    assert.match(stderr, expectedText);
   }
   assert.deepEqual(readdirSync(home), []);
 });
