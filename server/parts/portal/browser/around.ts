@@ -6,7 +6,6 @@ import {
   type Priced,
   pathOf,
   type SearchAnswer,
-  type Standing,
   unlessFailed,
 } from "./answers.ts";
 import {
@@ -54,15 +53,6 @@ export function nearestOf(procedure: string, near: string, year: string | null, 
   const parameters = { procedure, near, within: farthest, sort: "distance", limit: 1 };
   const found = unlessFailed(ask<[FacilitiesAnswer]>(pathOf("/healthcare/facilities", parameters, year))[0]);
   return found?.data.find(isPriced) ?? null;
-}
-
-/** Returns the rank of a hospital's charge among hospitals around a place. */
-export function rankAmong(
-  cheapestFirst: readonly Priced[],
-  { submitted_charge: own }: Priced,
-): Pick<Standing, "rank" | "facilities"> {
-  const cheaper = cheapestFirst.filter(({ submitted_charge }) => submitted_charge < own).length;
-  return { rank: cheaper + 1, facilities: cheapestFirst.length };
 }
 
 /** Writes the distance between two ZIP codes' centers. Under a mile, it is too inexact for a number. */
@@ -137,70 +127,44 @@ export function placesFor(
 
 const offeredMiles = [...new Set([defaultMiles, ...radiusesInMiles])];
 
-/** @param near a ZIP code or a city @param city the city that the ZIP code stands for */
-const circle = (near: string, miles: number, city: string | null = null): Option => ({
-  id: `${city ?? near} ${miles}`,
-  title: `Within ${miles} miles of ${city ?? near}`,
-  detail: city === null ? undefined : `ZIP code ${near}`,
-  more: { near, within: String(miles), city },
+/** @param near a ZIP code, or a city with its state */
+const circle = (near: string, miles: number, detail?: string): Option => ({
+  ...{ id: `${near} ${miles}`, title: `Within ${miles} miles of ${near}`, detail },
+  more: { near, within: String(miles) },
 });
+
+const circlesAround = (near: string, detail?: string) =>
+  offeredMiles.map((miles) => circle(near, miles, detail));
 
 /** A city among several. What is said once above all isn't repeated for each. */
-const among = (option: Option, city: string): Option => ({
-  ...option,
-  ...{ title: withStateName(city), group: `Within ${defaultMiles} miles of`, detail: undefined },
+const among = (city: string): Option => ({
+  ...circle(city, defaultMiles),
+  ...{ title: withStateName(city), group: `Within ${defaultMiles} miles of` },
 });
 
-const circlesAround = (near: string) => offeredMiles.map((miles) => circle(near, miles));
-
-/**
- * Suggests circles around the cities that have a name, or else a similar name. The center of a city with hospitals is
- * the ZIP code that most of them have. The city that searches mean comes first, and then the one with the most hospitals.
- */
+/** Suggests circles around the city that a text names or may mean. Of several, each is one suggestion, in the API's order. */
 function citiesFor(text: string, year: string | null, ask: Ask): Doubtful {
-  const rowsIn = (city: string) => {
-    const path = pathOf("/healthcare/facilities", { city, limit: maxPageRows }, year);
-    return unlessFailed(ask<[FacilitiesAnswer]>(path)[0])?.data ?? [];
-  };
-  // The name with its state is clear, so no further request is needed.
-  const isClear = stateOf(text.slice(-3).trim()) !== undefined && rowsIn(text).length > 0;
-  const named = isClear ? [] : placesNamed(text, year, ask);
-  const alike = () => {
-    const path = pathOf("/search", { q: text, type: "facility", limit: 50 }, year);
-    const found = unlessFailed(ask<[SearchAnswer]>(path)[0])?.data ?? [];
-    const typed = text.replace(/,? [a-z]{2}$/i, "");
-    const cities = found.flatMap((one) => (one.type === "facility" ? [one.city] : []));
-    return cities.find((city) => isAlike(city, typed));
-  };
-  const likely = isClear || named.length > 0 ? [] : likelyPlaces(text, year, ask);
-  if (likely.length === 1) return { doubt: "", options: circlesAround(likely[0]) };
-  if (likely.length > 1)
-    return {
-      doubt: `No place “${printable(text)}” is known here.`,
-      options: likely.map((name) => among(circle(name, defaultMiles), name)),
-      isQuestion: true,
-    };
-  const city = isClear || named.length > 0 ? text : alike();
-  const rows = city === undefined ? [] : rowsIn(city);
-  const stateIn = (city: string) => city.slice(-2);
-  const byState = Map.groupBy(rows, ({ state }) => state);
-  const withHospitals = [...byState].sort(([, a], [, b]) => b.length - a.length).map(([state]) => state);
-  const meant = named.length > 1 ? meantOf(text, named, year, ask) : named[0];
-  const first = meant === undefined ? [] : [stateIn(meant)];
-  const inOrder = [...new Set([...first, ...withHospitals, ...named.map(stateIn)])];
-  const radiuses = inOrder.length === 1 ? offeredMiles : [defaultMiles];
-  const options = inOrder.flatMap((state) => {
-    const there = byState.get(state) ?? [];
-    const zips = [...Map.groupBy(there, ({ zip }) => zip)].sort(([, a], [, b]) => b.length - a.length);
-    const [[zip] = [null]] = zips;
-    const name = zip === null ? named.find((one) => stateIn(one) === state) : `${there[0].city}, ${state}`;
-    if (name === undefined) return [];
-    const circles = radiuses.map((miles) => (zip === null ? circle(name, miles) : circle(zip, miles, name)));
-    return inOrder.length === 1 ? circles : circles.map((one) => among(one, name));
-  });
-  const isOpen = first.length + withHospitals.length === 0 && named.length > 1;
-  const doubt = isOpen ? `Several states have a place “${named[0].slice(0, -4)}”.` : "";
-  return { doubt, options, isQuestion: isOpen };
+  const named = placesNamed(text, year, ask);
+  const cities = named.length > 0 ? named : likelyPlaces(text, year, ask);
+  if (cities.length === 1) return { doubt: "", options: circlesAround(cities[0]) };
+  if (cities.length === 0) return { doubt: "", options: aroundHospitalIn(text, year, ask) };
+  const meant = named.length > 0 ? meantOf(text, named, year, ask) : undefined;
+  const doubt =
+    meant !== undefined
+      ? ""
+      : named.length > 0
+        ? `Several states have a place “${named[0].slice(0, -", IL".length)}”.`
+        : `No place “${printable(text)}” is known here.`;
+  const first = cities.filter((city) => city === meant);
+  const options = [...new Set([...first, ...cities])].map(among);
+  return { doubt, options, isQuestion: doubt !== "" };
+}
+
+/** Suggests circles around a hospital in a city that has hospitals, but that the table of places lacks: a sample's city. */
+function aroundHospitalIn(text: string, year: string | null, ask: Ask): Option[] {
+  const path = pathOf("/healthcare/facilities", { city: text, limit: 1 }, year);
+  const [{ city, state, zip = null } = {}] = unlessFailed(ask<[FacilitiesAnswer]>(path)[0])?.data ?? [];
+  return zip === null ? [] : circlesAround(zip, `ZIP code of ${city}, ${state}`);
 }
 
 /** The city among namesakes that a search for a procedure means; undefined if none is far larger than the others. */

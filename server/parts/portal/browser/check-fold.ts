@@ -1,8 +1,11 @@
+import { useEffect, useState } from "preact/hooks";
+import { whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
-import { type Dataset, pathOf, unlessFailed } from "./answers.ts";
+import { type Dataset, Failure, pathOf, unlessFailed } from "./answers.ts";
+import { asFailure, viewOnce } from "./api.ts";
 import { figuresSql, fileOf, hospitalSql, type Rows, ranksSql } from "./check.ts";
 import { Command } from "./curl.ts";
-import { lastingOf, pathsOf, type View } from "./explore-data.ts";
+import { lastingOf, pathsOf, rowsAt, type View } from "./explore-data.ts";
 import { withParameters } from "./location.ts";
 
 /** Shows how anybody can check a page's figures. */
@@ -20,9 +23,12 @@ interface CheckProps {
   statements: Statement[];
   /** By which table of ZIP codes the hospitals around a place were chosen; null without a place. */
   places?: string | null;
+  /** Why there are no statements. */
+  lacking?: string | undefined;
+  toggle?: (isOpen: boolean) => void;
 }
 
-function Check({ dataset, page, api, statements, places = null }: CheckProps) {
+function Check({ dataset, page, api, statements, places = null, lacking, toggle }: CheckProps) {
   const { verify } = dataset;
   const { name } = fileOf(dataset);
   const exported = pathOf("/export.csv", {}, dataset.data_version);
@@ -30,21 +36,20 @@ function Check({ dataset, page, api, statements, places = null }: CheckProps) {
     verify === null
       ? html`Get <a href=${exported}>${exported}</a> with a key, and name the file <b>${name}</b>.`
       : html`Get CMS's file <b>${verify.source_url === null ? name : html`<a href=${verify.source_url}>${name}</a>`}</b>: ${dataset.title}. Its SHA-256 is <code class="long">${verify.sha256}</code>.`;
-  return html`<details class="check"><summary>Check this number</summary>
+  return html`<details class="check" onToggle=${(event: Event & { currentTarget: HTMLDetailsElement }) => toggle?.(event.currentTarget.open)}><summary>Check this number</summary>
     <p>These figures stay at <a href=${page}>this page's lasting address</a>, and in the API at <code class="long">${api}</code>.</p>
     <p>${file} Then these statements give them in <a href="https://duckdb.org">DuckDB</a>, without this site.${places !== null && ` The hospitals were chosen by the distance of their ZIP codes: ${places}.`}</p>
-    ${statements.map(({ title, sql }) => html`<p>${title}:</p><${Command} text=${sql} label=${title} />`)}
+    ${lacking && html`<p role="status">${lacking}</p>`}${statements.map(({ title, sql }) => html`<p>${title}:</p><${Command} text=${sql} label=${title} />`)}
   </details>`;
 }
 
 /** Checks the figures of the explore page. */
 export function CheckView({ view }: { view: View }) {
-  const { choice, code, list, pinned: compared, datasets } = view;
+  const { choice, code, pinned: compared, datasets } = view;
   const scope = unlessFailed(view.scope);
   const dataset = datasets.find(({ data_version }) => data_version === scope?.source.data_version);
-  // Around a place, the statement lists all hospitals, so they have to be known.
-  if (scope === null || dataset === undefined || (choice.near !== null && !list.isAll)) return null;
-  const ccns = choice.near === null ? null : list.data.map(({ ccn }) => ccn).toSorted();
+  const { ccns, lacking, toggle } = useHospitals(view);
+  if (scope === null || dataset === undefined) return null;
   const rows: Rows = { dataset, code, state: choice.near === null ? choice.state : null, ccns };
   const trends = unlessFailed(view.trends);
   const years = (trends?.data ?? []).flatMap(({ data_version }): Rows[] => {
@@ -56,7 +61,7 @@ export function CheckView({ view }: { view: View }) {
     (one) => ccns?.includes(one.ccn) ?? (choice.state === null || one.state === choice.state),
   );
   const among = isThere ? rows : { ...rows, state: null, ccns: null };
-  const statements = [
+  const known = [
     { title: "The figures of the list", sql: figuresSql([rows]) },
     ...(own.length === 0
       ? []
@@ -76,7 +81,36 @@ export function CheckView({ view }: { view: View }) {
   const { year, versions } = lastingOf(view);
   const api = pathsOf(code, { ...choice, year: dataset.data_version }).list;
   const places = choice.near === null ? null : (scope.source.places ?? null);
-  return html`<${Check} dataset=${dataset} page=${withParameters({ year, versions, procedure: code })} api=${api} statements=${statements} places=${places} />`;
+  return html`<${Check} dataset=${dataset} page=${withParameters({ year, versions, procedure: code })} api=${api} statements=${lacking === undefined ? known : []} places=${places} lacking=${lacking} toggle=${toggle} />`;
+}
+
+/**
+ * Returns the CCNs of all hospitals around a place, which a statement lists; null without a place. A long list comes
+ * when somebody opens the fold.
+ */
+function useHospitals({ choice: { near }, list, paths }: View) {
+  const [isOpen, toggle] = useState(false);
+  const [got, setGot] = useState<{ from: string; ccns: string[]; failed?: string } | null>(null);
+  const from = paths.all;
+  const isLong = near !== null && !list.isAll;
+  useEffect(() => {
+    if (!isOpen || !isLong || got?.from === from) return;
+    const fail = (error: unknown) => setGot({ from, ccns: [], failed: asFailure(error).message });
+    viewOnce((ask) => rowsAt(from, ask)).then(
+      (all) =>
+        all instanceof Failure
+          ? fail(all)
+          : setGot({ from, ccns: all.data.map(({ ccn }) => ccn).toSorted() }),
+      fail,
+    );
+  }, [isOpen, isLong, from]);
+  const all = got?.from === from ? got : null;
+  const lacking =
+    isLong && (all === null || all.failed !== undefined)
+      ? `The statements name all ${whole(list.facilities)} hospitals: ${all?.failed ?? "JavaScript gets their numbers"}.`
+      : undefined;
+  const listed = isLong ? (all?.ccns ?? []) : list.data.map(({ ccn }) => ccn).toSorted();
+  return { ccns: near === null ? null : listed, lacking, toggle };
 }
 
 interface CheckHospitalProps {

@@ -1,5 +1,5 @@
 import { printable } from "../../../shared/browser/format.ts";
-import type { Priced, SearchAnswer } from "./answers.ts";
+import type { SearchAnswer } from "./answers.ts";
 import { stateOf } from "./states.ts";
 
 /** Reads the choices on the Explore page from the address. */
@@ -17,27 +17,12 @@ export const farthest = 500;
 
 /** The parameters of the pages with numbers. A page is the same whatever order they are in. */
 export const parameterNames = [
-  ...["q", "procedure", "state", "near", "within", "city", "year", "versions"],
+  ...["q", "procedure", "state", "near", "within", "year", "versions"],
   ...["with", "sort", "order", "shown"],
 ];
 
-type SortKey = (row: Priced) => number | string;
-
-/** The values by which the API sorts, by the name of the order. The API has no order of its own for `pays`. */
-export const sortKeys: Readonly<Record<string, SortKey>> = {
-  pays: ({ medicare_allowed }) => medicare_allowed,
-  name: ({ facility }) => facility,
-  charge: ({ submitted_charge }) => submitted_charge,
-  allowed: ({ medicare_allowed }) => medicare_allowed,
-  markup: ({ submitted_charge, medicare_allowed }) => submitted_charge / medicare_allowed,
-  services: ({ services }) => services ?? 0,
-  distance: ({ distance }) => distance ?? farthest,
-};
-
-export const comparing = (key: SortKey) => (a: Priced, b: Priced) => {
-  const [first, second] = [key(a), key(b)];
-  return first < second ? -1 : first > second ? 1 : a.ccn < b.ccn ? -1 : 1;
-};
+/** The orders of the list. They have the API's names, and `pays` is the order of the allowed amounts. */
+const sorts = ["pays", "name", "charge", "allowed", "markup", "services", "distance"];
 
 /** Number of hospitals that the list shows at first. With more, the other pictures would be too far down. */
 export const firstShown = 10;
@@ -55,7 +40,7 @@ export function shownOf(parameters: URLSearchParams): number {
 export const nextShown = (shown: number) => Math.min(shown + step, maxShown);
 
 /** Changes of parameters that remove the chosen place and its list's order, so that the page shows the nation. */
-export const nowhere = { state: null, near: null, within: null, city: null, order: null };
+export const nowhere = { state: null, near: null, within: null, order: null };
 
 export interface Choice {
   procedure: string | null;
@@ -66,8 +51,6 @@ export interface Choice {
   near: string | null;
   /** Radius around `near`, in miles. */
   within: number;
-  /** A city that the ZIP code stands for, such as `Los Angeles, CA`. */
-  city: string | null;
   /** A data year, or a data version such as 2024.1. */
   year: string | null;
   /** Data versions of the trend, separated by commas; null for the newest version of each year. */
@@ -96,9 +79,8 @@ export function choiceOf({ searchParams }: { searchParams: URLSearchParams }): C
   const chosen = (name: string) => searchParams.get(name)?.trim() || null;
   const [near, state] = [chosen("near"), chosen("state")];
   const within = Number(chosen("within"));
-  const city = chosen("city");
   const compared = [...new Set(searchParams.getAll("with").join(",").split(",").filter(Boolean))];
-  const sort = Object.keys(sortKeys).find((one) => one === chosen("sort"));
+  const sort = sorts.find((one) => one === chosen("sort"));
   const asked = chosen("procedure");
   const isWords = asked !== null && words.test(asked);
   const procedure = isWords ? null : asked;
@@ -109,7 +91,6 @@ export function choiceOf({ searchParams }: { searchParams: URLSearchParams }): C
     state: state !== null && near === null ? (stateOf(state) ?? state.toUpperCase()) : null,
     near,
     within: within > 0 ? within : defaultMiles,
-    city: city !== null && near !== null && /^[\p{L} .'-]{1,40}, [A-Z]{2}$/u.test(city) ? city : null,
     year: chosen("year"),
     versions: chosen("versions"),
     pinned: compared.slice(0, maxPinned),
@@ -147,7 +128,7 @@ export function placedAt(choice: Choice, place: PlaceMeant): Choice {
   if (place === null) return choice;
   const { state, near } = { state: null, near: null, ...place };
   const sorted = sortedAt(near, choice.isSorted ? choice.sort : undefined);
-  return { ...choice, state, near, city: null, ...sorted };
+  return { ...choice, state, near, ...sorted };
 }
 
 /** Changes of parameters that choose a procedure, and the place that was beside it in the words, if any. */

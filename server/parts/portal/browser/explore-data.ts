@@ -13,11 +13,12 @@ import {
   type ProceduresAnswer,
   pathOf,
   type SearchAnswer,
+  type Standing,
   type TrendsAnswer,
   unlessFailed,
 } from "./answers.ts";
-import { maxPageRows, nearestOf, rankAmong, understood } from "./around.ts";
-import { type Choice, comparing, defaultProcedure, farthest, placedAt, placeOf, sortKeys } from "./choice.ts";
+import { maxPageRows, nearestOf, understood } from "./around.ts";
+import { type Choice, defaultProcedure, farthest, placedAt, placeOf } from "./choice.ts";
 import { type OtherMeaning, onlyMeant, otherMeaning, surelyMeant } from "./nothing.ts";
 import { type UnknownPlace, unknownPlace } from "./states.ts";
 import { entryOf, isPriced, type Standings } from "./words.ts";
@@ -85,7 +86,7 @@ export const knownOf = ({ scope, nation, unpriced }: View) =>
   unlessFailed(scope) ?? unlessFailed(nation) ?? unpriced;
 
 export function pathsOf(code: string, choice: Choice): View["paths"] {
-  const { state, near, year, sort, order, versions } = choice;
+  const { state, year, sort, order, versions } = choice;
   const segment = `/healthcare/procedures/${encodeURIComponent(code)}`;
   const here = placeOf(choice);
   const place = { procedure: code, ...here };
@@ -95,16 +96,12 @@ export function pathsOf(code: string, choice: Choice): View["paths"] {
     ...(order === "desc" && { order }),
     limit: mostDots,
   };
-  // Around a ZIP code, all rows come at once, priced or not, and are sorted here.
-  const around = { status: "all", sort: "distance", limit: maxPageRows };
-  const rows = near === null ? sorted : around;
-  const list = pathOf("/healthcare/facilities", { ...place, ...rows }, year);
   return {
     scope: pathOf(segment, here, year),
     nation: pathOf(segment, {}, year),
-    list,
+    list: pathOf("/healthcare/facilities", { ...place, ...sorted }, year),
     // The same list in as few pages as possible.
-    all: pathOf("/healthcare/facilities", { ...place, ...rows, limit: maxPageRows }, year),
+    all: pathOf("/healthcare/facilities", { ...place, ...sorted, limit: maxPageRows }, year),
     trends: pathOf("/healthcare/trends", { procedure: code, state, versions }),
   };
 }
@@ -160,15 +157,13 @@ function servedView(choice: Choice, ask: Ask): View {
   const hasPrices =
     nation instanceof Failure || state === null || nation.data.some((row) => row.state === state);
   const [trends] = isCovered ? ask<[TrendsAnswer]>(paths.trends) : [noPrice];
-  const around = near === null ? null : rowsAt(paths.list, ask);
-  const few = around && unlessFailed(around) ? pricedOf(unlessFailed(around)) : null;
-  const isPricedThere = around === null ? hasPrices : few !== null && few.length > 0;
-  const scope = isPricedThere
-    ? ask<[ProcedureAnswer]>(paths.scope)[0]
-    : around instanceof Failure
-      ? around
-      : noPrice;
-  const list = few ? sortedList(few, choice) : hasPrices ? listAt(paths.list, choice.shown, ask) : emptyList;
+  const found = hasPrices ? listAt(paths.list, choice.shown, ask) : noPrice;
+  const list = unlessFailed(found) ?? emptyList;
+  // Around a place, the list says whether a hospital there has a price.
+  const scope =
+    found instanceof Failure && (near !== null || !hasPrices)
+      ? found
+      : ask<[ProcedureAnswer]>(paths.scope)[0];
   const unpriced = scope instanceof Failure && scope.status === 404;
   return {
     ...{
@@ -186,17 +181,15 @@ function servedView(choice: Choice, ask: Ask): View {
       trends,
       datasets,
     },
-    few: fewOf(few ?? (list.isAll ? byCharge(list.data) : null)),
-    pinned: pinnedOf(choice, code, few, ask),
+    few: list.isAll && list.data.length <= mostDots ? byCharge(list.data) : null,
+    pinned: pinnedOf(choice, code, unlessFailed(scope), ask),
     unpriced: !unpriced
       ? null
       : nation instanceof Failure
         ? unpricedOf({ ...choice, state: null, near: null }, code, ask)
-        : around
-          ? unlessFailed(around)
-          : isCovered
-            ? unpricedOf(choice, code, ask)
-            : null,
+        : isCovered
+          ? unpricedOf(choice, code, ask)
+          : null,
     meant: nation instanceof Failure ? meantBy(code, year, ask) : null,
     unknown: unknownPlace(choice, scope),
     nearest: unpriced && near !== null && unlessFailed(nation) ? nearestOf(code, near, year, ask) : null,
@@ -237,20 +230,20 @@ function searchedView(choice: Choice, words: string, ask: Ask): View {
 
 const noPrice = new Failure(404, "not_found", "no hospital there has a price");
 const emptyList: HospitalList = { data: [], isAll: true, facilities: 0 };
-const fewOf = (priced: Priced[] | null) => (priced && priced.length <= mostDots ? priced : null);
 const byCharge = (priced: readonly Priced[]) =>
-  priced.toSorted(comparing(({ submitted_charge }) => submitted_charge));
-const pricedOf = (answer: FacilitiesAnswer | null) => byCharge(answer?.data.filter(isPriced) ?? []);
+  priced.toSorted((a, b) => a.submitted_charge - b.submitted_charge);
 
 /** Takes the pages of a list until `shown` hospitals are there. */
-function listAt(path: string, shown: number, ask: Ask): HospitalList {
-  const answer = unlessFailed(ask<[FacilitiesAnswer]>(path)[0]);
-  if (answer === null) return emptyList;
+function listAt(path: string, shown: number, ask: Ask): HospitalList | Failure {
+  const [answer] = ask<[FacilitiesAnswer]>(path);
+  if (answer instanceof Failure) return answer;
   const data = answer.data.filter(isPriced);
   const { facilities } = answer.summary;
   if (!answer.next || data.length >= shown) return { data, isAll: !answer.next, facilities };
-  const { data: others, isAll } = listAt(answer.next, shown - data.length, ask);
-  return { data: [...data, ...others], isAll, facilities };
+  const others = listAt(answer.next, shown - data.length, ask);
+  return others instanceof Failure
+    ? { data, isAll: false, facilities }
+    : { data: [...data, ...others.data], isAll: others.isAll, facilities };
 }
 
 /** @returns an answer with the rows of all pages, or a failure if there is no data */
@@ -261,41 +254,61 @@ export function rowsAt(path: string, ask: Ask): FacilitiesAnswer | Failure {
   return others instanceof Failure ? others : { ...first, data: [...first.data, ...others.data], next: null };
 }
 
-function sortedList(priced: readonly Priced[], { sort, order }: Choice): HospitalList {
-  const ascending = priced.toSorted(comparing(sortKeys[sort]));
-  const data = order === "asc" ? ascending : ascending.reverse();
-  return { data, isAll: true, facilities: data.length };
-}
-
-/** @param around all priced hospitals around the ZIP code, cheapest first; null without a ZIP code */
-function pinnedOf(
-  { pinned, year, near }: Choice,
-  procedure: string,
-  around: Priced[] | null,
-  ask: Ask,
-): Pinned[] {
+/** @param scope the prices of the chosen place; null if there are none */
+function pinnedOf(choice: Choice, procedure: string, scope: ProcedureAnswer | null, ask: Ask): Pinned[] {
+  const { pinned, year } = choice;
   const segments = pinned.map((ccn) => `/healthcare/facilities/${encodeURIComponent(ccn)}`);
   const answers = ask<FacilityAnswer[]>(...segments.map((segment) => pathOf(segment, {}, year)));
   const entries = answers.map((answer) => (answer instanceof Failure ? null : entryOf(answer, procedure)));
-  // The hospitals around have their miles already.
-  const isThere = (entry: Entry | null) => around?.some(({ ccn }) => ccn === entry?.ccn) === true;
-  const away = near === null ? [] : entries.flatMap((entry) => (entry && !isThere(entry) ? [entry.ccn] : []));
-  const parameters = { ccn: away.join(","), near, within: farthest };
-  const milesPaths = away.length === 0 ? [] : [pathOf("/healthcare/facilities", parameters, year)];
   const trendOf = (entry: Entry | null, i: number) =>
     entry && isPriced(entry) ? [pathOf(`${segments[i]}/trends`, { procedure })] : [];
+  const milesPaths = choice.near === null || scope === null ? [] : milesPathsOf(choice, entries);
   ask<object[]>(...milesPaths, ...entries.flatMap(trendOf));
-  const [farther = null] = ask<FacilitiesAnswer[]>(...milesPaths);
-  const milesTo = (ccn: string) => unlessFailed(farther)?.data.find((one) => one.ccn === ccn)?.distance;
+  const [all = null] = ask<FacilitiesAnswer[]>(...milesPaths);
+  const miles = new Map(unlessFailed(all)?.data.map(({ ccn, distance }) => [ccn, distance]));
+  const around = scope === null ? [] : aroundOf(choice, procedure, scope, miles, ask);
   return entries.map((entry, i) => {
     const [trend = null] = ask<FacilityTrendsAnswer[]>(...trendOf(entry, i));
-    const there = around?.find(({ ccn }) => ccn === entry?.ccn);
+    const there = around.find((one) => one.entry.ccn === entry?.ccn);
     return {
-      ...{ letter: "ABC"[i], ccn: pinned[i], entry: there ?? entry, trend: unlessFailed(trend) },
-      miles: there?.distance ?? (entry ? milesTo(entry.ccn) : undefined),
-      standings: { ...entry, ...(there && around && { around: rankAmong(around, there) }) },
+      ...{ letter: "ABC"[i], ccn: pinned[i], entry: there?.entry ?? entry, trend: unlessFailed(trend) },
+      miles: miles.get(entry?.ccn ?? ""),
+      standings: { ...entry, ...(there && { around: there.rank }) },
     };
   });
+}
+
+/** The path by which the miles to hospitals are known; none without a hospital. */
+function milesPathsOf({ near, year }: Choice, entries: readonly (Entry | null)[]): string[] {
+  const ccn = entries.flatMap((entry) => entry?.ccn ?? []).join(",");
+  return ccn === "" ? [] : [pathOf("/healthcare/facilities", { ccn, near, within: farthest }, year)];
+}
+
+/**
+ * Finds hospitals with a price in the chosen circle, with the ranks of their charges there.
+ * @param miles by CCN, with one decimal, so a hospital just outside the circle may seem inside
+ */
+function aroundOf(
+  { near, within, year }: Choice,
+  procedure: string,
+  scope: ProcedureAnswer,
+  miles: ReadonlyMap<string, number | undefined>,
+  ask: Ask,
+): { entry: Priced; rank: Pick<Standing, "rank" | "facilities"> }[] {
+  const inside = [...miles].flatMap(([ccn, distance = farthest]) => (distance <= within ? [ccn] : []));
+  if (inside.length === 0) return [];
+  const pathAt = (of: Record<string, string | number>) =>
+    pathOf("/healthcare/facilities", { procedure, near, within, ...of }, year);
+  const [found] = ask<[FacilitiesAnswer]>(pathAt({ ccn: inside.join(",") }));
+  const entries = unlessFailed(found)?.data.filter(isPriced) ?? [];
+  const notCheaper = ask<FacilitiesAnswer[]>(
+    ...entries.map(({ submitted_charge }) => pathAt({ min_charge: submitted_charge, limit: 1 })),
+  );
+  const { facilities } = scope.summary;
+  return entries.map((entry, i) => ({
+    entry,
+    rank: { rank: facilities - (unlessFailed(notCheaper[i])?.summary.facilities ?? 0) + 1, facilities },
+  }));
 }
 
 function unpricedOf(choice: Choice, procedure: string, ask: Ask): FacilitiesAnswer | null {

@@ -102,9 +102,9 @@ export function Facilities({ view, scope }: { view: View; scope: ProcedureAnswer
   const name = `opps-${source.data_version}-${code}${place}`;
   /** The whole list, in its order. */
   const all = async () => {
-    const found = isNear ? null : await viewOnce((ask) => rowsAt(paths.all, ask));
+    const found = await viewOnce((ask) => rowsAt(paths.all, ask));
     if (found instanceof Failure) throw found;
-    return priceFigures(found?.data ?? list.data, { procedure, source: found?.source ?? source });
+    return priceFigures(found.data, { procedure, source: found.source });
   };
   const columns: ListColumn[] = [
     { title: "Hospital", kind: "name", sort: "name" },

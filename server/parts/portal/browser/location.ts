@@ -105,7 +105,7 @@ export function inYear(path: string, parameters: Record<string, string | null> =
 /** Like `inYear`, but also keeps the chosen place: it is still there on the way back from a hospital's page. */
 export function inPlace(path: string, parameters: Record<string, string | null> = {}): string {
   const here = context.url().searchParams;
-  const place = ["state", "near", "within", "city"].map((name) => [name, here.get(name)]);
+  const place = ["state", "near", "within"].map((name) => [name, here.get(name)]);
   return inYear(path, { ...Object.fromEntries(place), ...parameters });
 }
 

@@ -64,7 +64,7 @@ export function Chips({ view: { choice, pinned, scope, unknown } }: { view: View
       ? undefined
       : radiusesInMiles.find((miles) => miles > choice.within);
   return html`<p class="chips">
-    ${place !== "" && html`<${Chip} text=${choice.city === null ? place : `${place} (ZIP code ${choice.near})`} href=${chosenAt(nowhere)} next=".place input" />`}
+    ${place !== "" && html`<${Chip} text=${place} href=${chosenAt(nowhere)} next=".place input" />`}
     ${wider && html`<a href=${withParameters({ within: String(wider) })}>within ${wider} miles</a>`}
     ${pinned.map(({ letter, ccn, entry }) => html`<${Chip} text=${entry?.facility ?? ccn} href=${pinnedAt(choice, ccn)} letter=${letter} next=".hospital input" />`)}
   </p>`;

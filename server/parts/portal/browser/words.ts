@@ -64,7 +64,7 @@ export function titleOf(group: Procedure): string {
   return title[0].toUpperCase() + title.slice(1);
 }
 
-export type Place = Pick<Choice, "state" | "near" | "within" | "city">;
+export type Place = Pick<Choice, "state" | "near" | "within">;
 type Numbers = Pick<
   ProcedureAnswer["summary"],
   "facilities" | "min_charge" | "max_charge" | "median_charge" | "median_allowed"
@@ -78,8 +78,8 @@ export interface Prices {
 }
 
 /** Writes the chosen place for the end of a sentence; empty for the nation. */
-export function placeText({ state, near, within, city }: Place): string {
-  if (near !== null) return `within ${counted(within, "mile", "miles")} of ${city ?? near}`;
+export function placeText({ state, near, within }: Place): string {
+  if (near !== null) return `within ${counted(within, "mile", "miles")} of ${near}`;
   return state === null ? "" : `in ${stateInSentence(state)}`;
 }
 
