@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { after, afterEach, before, describe } from "node:test";
+import { after, afterEach, before, describe, type TestContext } from "node:test";
 import type { Browser, Page } from "playwright-core";
 import type {
   FacilitiesAnswer,
@@ -155,11 +155,7 @@ test("the first view shows the API's numbers without an API request, and with fe
 });
 
 test("a page that a busy server writes without numbers asks for them, and then shows the same", async (t) => {
-  const stateDir = temporaryFolder();
-  createKey(stateDir, "explore", ample);
-  const env = { PORTAL: "on", PORTAL_ACCOUNT: "explore", ...writing(false) };
-  const busy = await startServer({ stateDir, datasetsDir: server.datasetsDir, env });
-  t.after(() => busy.stop());
+  const busy = await startBusy(t);
   for (const path of ["/?procedure=5072&state=NY&with=000041", "/facilities/000001"]) {
     const texts: string[] = [];
     for (const { api } of [server, busy]) {
@@ -195,6 +191,8 @@ const addresses = [
   "/",
   "/?procedure=5072&state=NY&with=000041",
   "/?procedure=5072&with=000041,000001,000002,000003",
+  "/?with=000041",
+  "/?q=colonoscopy&with=000041",
   "/?procedure=5072&near=10001",
   "/?procedure=5072&near=10001&within=50&with=000041&sort=pays&order=desc",
   "/?procedure=5072&sort=name&shown=35",
@@ -244,11 +242,13 @@ const isDrawn = (page: Page) =>
       && document.querySelectorAll(".card > .actions:empty, .picture:not(:has(path, circle, rect))").length === 0`),
   );
 
-for (const viewport of [
+const viewports = [
   { width: 390, height: 844 },
   { width: 768, height: 1024 },
   { width: 1280, height: 800 },
-])
+];
+
+for (const viewport of viewports)
   testOfClicks(
     `at ${viewport.width} pixels, a page becomes what its script draws from nothing, and nothing moves`,
     async () => {
@@ -278,6 +278,35 @@ for (const viewport of [
       }
     },
   );
+
+/** Starts a server with the same data that has no time to write numbers into pages. */
+async function startBusy(t: TestContext): Promise<TestServer> {
+  const stateDir = temporaryFolder();
+  createKey(stateDir, "explore", ample);
+  const env = { PORTAL: "on", PORTAL_ACCOUNT: "explore", EMBED_ORIGINS: "*", ...writing(false) };
+  const busy = await startServer({ stateDir, datasetsDir: server.datasetsDir, env });
+  t.after(() => busy.stop());
+  return busy;
+}
+
+for (const viewport of viewports)
+  test(`at ${viewport.width} pixels, nothing moves when numbers come to a page without numbers`, async (t) => {
+    const busy = await startBusy(t);
+    const shifts: Record<string, unknown> = {};
+    for (const path of addresses) {
+      const mayFail = (_: URL, status: number) => [400, 404].includes(status);
+      const { page, close, assertWellBehaved } = await openPage(browser, busy.api, { viewport, mayFail });
+      await page.addInitScript(watchShifts);
+      await page.goto(path);
+      await isDrawn(page);
+      await nextFrame(page);
+      const moved = await page.evaluate<string[]>("shifted()");
+      if (moved.length > 0) shifts[path] = moved;
+      await close();
+      assertWellBehaved();
+    }
+    assert.deepEqual(shifts, {});
+  });
 
 test("without JavaScript, pages say and list the same as with it, and their links lead on", async () => {
   const seen = (page: Page) =>

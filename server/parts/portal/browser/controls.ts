@@ -81,7 +81,7 @@ export function Controls({ choice, view, words: asked, isBlank }: ControlsProps)
       label="Procedure"
       value=${isEmpty ? null : shown}
       placeholder=${isFirst ? fieldExamples.procedure : ""}
-      detail=${isFirst ? undefined : isBlank ? "\u00a0" : words !== null ? undefined : detail}
+      detail=${isFirst ? undefined : isBlank || words !== null ? noDetail : detail}
       find=${(text: string) => findProcedure(listPath, year, text)}
       choose=${({ id, more }: Option) => choose({ ...procedureChanges(id), ...more })}
       search=${(q: string) => choose({ procedure: null, q })}
@@ -107,6 +107,9 @@ export function Controls({ choice, view, words: asked, isBlank }: ControlsProps)
     <${YearField} datasets=${datasets} shown=${shownYear} />
   </search>`;
 }
+
+/** Keeps the height of a detail, so that nothing moves when it comes or goes. */
+const noDetail = "\u00a0";
 
 /** The place in words that a search understands; empty for the nation. */
 const typedPlace = ({ state, near }: Choice) =>
