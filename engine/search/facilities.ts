@@ -1,6 +1,6 @@
 import type { Image } from "../image/image.ts";
 import { absentHospitals } from "./absent-hospitals.ts";
-import { besideEveryday, findOtherwise } from "./facility-guesses.ts";
+import { besideName, findOtherwise } from "./facility-guesses.ts";
 import { findCodes, findNames } from "./facility-names.ts";
 import { findNear, findPlaces, findSeveralPlaces, isInOtherState } from "./facility-places.ts";
 import { facilityScorer, type Score } from "./facility-scores.ts";
@@ -56,7 +56,7 @@ export function findFacilities(
   const hows = findLiterally(image, index, typed, scoreOf, found);
   findByWords(image, index, terms, scoreOf, found, hows);
   findNear(image, index, asked, found);
-  if (found.isEmpty) besideEveryday({ image, index, words, terms, found });
+  if (found.isEmpty || found.top >= ranks.oneTypo) besideName({ image, index, words, terms, found });
   const isPlain = (word: string) => !doubtful.has(word) || facilitiesInCity(image, [word]).length > 0;
   const plain = found.isEmpty ? words.filter(isPlain) : words;
   if (plain.length > 0 && plain.length < words.length) {

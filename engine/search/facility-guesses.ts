@@ -19,7 +19,7 @@ import {
 } from "./matching.ts";
 import { mostPlaceWords, placesNamed } from "./places.ts";
 import { isMedical, isOfProcedures, termsIn } from "./procedure-terms.ts";
-import { bodyParts, otherAsides, procedureMeaning } from "./procedure-words.ts";
+import { bodyParts, procedureMeaning } from "./procedure-words.ts";
 import { saintsInEnglish } from "./reading.ts";
 import { initialsOf, meaningOf, saysSomething, splitWords } from "./text.ts";
 import { findWord, isInFields, type SearchIndex } from "./text-index.ts";
@@ -153,63 +153,72 @@ function bySaint({ image, index, words, found }: FacilitySearch): void {
   findByWords(image, index, terms, facilityScorer(index, terms), found);
 }
 
-/** Words that may be set aside, of which none is medical. */
-const everyday: ReadonlySet<string> = new Set([...phrasesOf("everyday"), ...otherAsides]);
+/** Whether a word may be set aside: a medical word, a number or a place never is. */
+const isSpare = (image: Image, { word }: Term) =>
+  !/[0-9]/.test(word) && !isMedical(word) && placesNamed(image, [word]).length === 0;
 
-const isSpare = ({ word }: Term) => !/[0-9]/.test(word) && !isMedical(word);
-
-/** Sets aside as few everyday words as possible, so that a whole name is left. A medical word or a number is never set aside. */
-export function besideEveryday({ image, index, words, terms, found }: FacilitySearch): void {
-  const spare = terms.filter((term) => term.isNeeded && everyday.has(term.word) && isSpare(term));
-  for (const aside of fewestFirst(spare)) {
-    const ignored = aside.map(({ word }) => word);
+/**
+ * Sets aside as few words as possible, so that a whole name is left, alone or with its place. Words that no hospital has go
+ * first, and then at most two others. Where a typo explains the words, what is found so comes last.
+ */
+export function besideName({ image, index, words, terms, found }: FacilitySearch): void {
+  const needed = terms.filter(({ isNeeded }) => isNeeded);
+  const [unknown, known] = [true, false].map((isUnknown) =>
+    needed.filter((term) => (documentsWith(index, term) === 0) === isUnknown),
+  );
+  if (!unknown.every((term) => isSpare(image, term))) return;
+  const spare = known.filter((term) => isSpare(image, term));
+  for (const some of fewestFirst(spare)) {
+    const ignored = [...unknown, ...some].map(({ word }) => word);
+    // Two words, such as los angeles, may be a place together.
+    if (some.length > 1 && placesNamed(image, ignored.slice(unknown.length)).length > 0) continue;
     const rest = words.filter((word) => !ignored.includes(word));
-    if (ignored.length === 0 || rest.length === 0) continue;
-    const named = new Found(found.isWanted);
+    const start = words.indexOf(rest.find(saysSomething) ?? "");
+    if (ignored.length === 0 || start < 0) continue;
+    const named = new Found((facility) => {
+      // The Foo of "Foo University Hospital" is part of another name, unless the place follows.
+      const isPart = start > 0 && ignored.includes(words[start - 1]);
+      const left = needed.filter(({ word }) => rest.includes(word));
+      return found.isWanted(facility) && (!isPart || left.some((term) => isThere(index, term, facility)));
+    });
     findNames(image, rest, rest, named);
     if (named.isEmpty) continue;
+    const isFirst = found.isEmpty;
     const { documents } = inOrder(index, named.ranked);
     const share = rest.length / words.length;
     for (const [i, facility] of documents.entries())
-      found.enter(facility, ranks.significantWords, share * (1 - (0.1 * i) / documents.length));
-    found.ignored = ignored;
+      found.enter(
+        facility,
+        isFirst ? ranks.significantWords : ranks.rest,
+        share * (1 - (0.1 * i) / documents.length),
+      );
+    if (isFirst) found.ignored = ignored;
     return;
   }
 }
 
-/**
- * Sets aside words that no hospital has, and then as few everyday words as possible, so that one hospital is left by a word of
- * its name and a word of its place.
- */
-function besideUnknown({ index, terms, found }: FacilitySearch): void {
+/** Sets aside words that no hospital has, if one hospital is left by a word of its name and a word of its place. */
+function besideUnknown({ image, index, terms, found }: FacilitySearch): void {
   const needed = terms.filter(({ isNeeded }) => isNeeded);
   const unknown = needed.filter((term) => documentsWith(index, term) === 0);
-  if (!unknown.every(isSpare)) return;
-  const spare = needed.filter((term) => !unknown.includes(term) && everyday.has(term.word) && isSpare(term));
-  for (const some of fewestFirst(spare)) {
-    const aside = [...unknown, ...some];
-    const left = needed.filter((term) => !aside.includes(term));
-    if (aside.length === 0 || left.length < 2) continue;
-    const there = facilitiesWith(index, left).filter(found.isWanted);
-    const [facility] = there;
-    if (there.length !== 1 || !left.some((term) => isThere(index, term, facility))) continue;
-    if (!left.some((term) => (fieldsOf(index, term, facility) & (1 << nameField)) !== 0)) continue;
-    found.enter(facility, ranks.significantWords, left.length / needed.length);
-    found.ignored = aside.map(({ word }) => word);
-    return;
-  }
+  const left = needed.filter((term) => !unknown.includes(term));
+  if (unknown.length === 0 || left.length < 2 || !unknown.every((term) => isSpare(image, term))) return;
+  const there = facilitiesWith(index, left).filter(found.isWanted);
+  const [facility] = there;
+  if (there.length !== 1 || !left.some((term) => isThere(index, term, facility))) return;
+  if (!left.some((term) => (fieldsOf(index, term, facility) & (1 << nameField)) !== 0)) return;
+  found.enter(facility, ranks.significantWords, left.length / needed.length);
+  found.ignored = unknown.map(({ word }) => word);
 }
 
-/** Most everyday words of which any selection is set aside. */
-const mostSpare = 3;
+/** Most words of which any two are set aside; of more, each alone. */
+const mostInPairs = 8;
 
-/** All selections of some terms, those of the fewest first; of too many terms, only each alone, and all of them. */
+/** No term, each of some terms, and all pairs of them. */
 function fewestFirst(terms: readonly Term[]): (readonly Term[])[] {
-  if (terms.length > mostSpare) return [[], ...terms.map((term) => [term]), terms];
-  const selections = Array.from({ length: 1 << terms.length }, (_, bits) =>
-    terms.filter((_, i) => (bits & (1 << i)) !== 0),
-  );
-  return selections.sort((a, b) => a.length - b.length);
+  const others = terms.length > mostInPairs ? [] : terms;
+  const pairs = others.flatMap((term, i) => others.slice(i + 1).map((other) => [term, other]));
+  return [[], ...terms.map((term) => [term]), ...pairs];
 }
 
 /**

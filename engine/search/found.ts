@@ -110,12 +110,12 @@ function lastMeant({ ranked, top, onePlace }: Found): number {
   if (top === ranks.code) return top;
   if (top === ranks.wholeCity || top === ranks.place) return onePlace.size > 0 ? top : -1;
   if (top >= ranks.guess) return -1;
-  const last = lastAlike[top] ?? ranks.rest;
+  const last = lastAlike[top] ?? ranks.guess;
   const alike = [...ranked].filter(([, { rank }]) => rank <= last);
   return alike.length === 1 || alike.every(([facility]) => onePlace.has(facility)) ? last : -1;
 }
 
-/** Facilities are alike down to these ranks. With a typo, all are. */
+/** Facilities are alike down to these ranks. */
 const lastAlike: { [rank in Rank]?: Rank } = {
   [ranks.speltName]: ranks.wholeName,
   [ranks.wholeName]: ranks.wholeName,

@@ -16,17 +16,7 @@ export interface Entry {
   readonly phrases: readonly string[];
 }
 
-const files = [
-  "words",
-  "everyday",
-  "forms",
-  "places",
-  "hospitals",
-  "spanish",
-  "procedure-words",
-  "procedures",
-  "absent",
-];
+const files = ["words", "forms", "places", "hospitals", "spanish", "procedure-words", "procedures", "absent"];
 
 function entriesIn(file: string): (Entry & { kind: string })[] {
   const text = readFileSync(new URL(`data/${file}.txt`, import.meta.url), "utf8");

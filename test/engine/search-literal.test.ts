@@ -2,12 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { search, stateNames, textAt } from "../../engine/index.ts";
 import {
+  besideNameChecker,
   checkAlternatives,
   checkCities,
-  checkEverydayWords,
   imageOfHospitals,
   literalChecker,
   literalQueries,
+  wordsOfDocuments,
 } from "../support/literal.ts";
 import { seededRandom } from "../support/random.ts";
 import { realHospitals } from "../support/relevance.ts";
@@ -136,8 +137,11 @@ test("the me of a sentence isn't Maine, and the state alone is", () => {
   }
 });
 
-test("an everyday word beside a whole name, or a name and its place, is set aside", () => {
-  checkEverydayWords(image, hospitals, seededRandom(seed), 150);
+test("any word beside a hospital's whole name and city is set aside, and the hospital is found", () => {
+  const checkBeside = besideNameChecker(image, hospitals);
+  const random = seededRandom(seed);
+  const words = wordsOfDocuments();
+  for (const word of words) if (random.int(10) === 0) checkBeside(word, random.pick(hospitals));
 });
 
 test("letters with two meanings have another search that finds something else, and null where the state leads", () => {

@@ -490,7 +490,7 @@ describe("words", () => {
     assert.deepEqual(names(image, "grace clinic"), ["Grace Clinic", "Grace Hospital"]);
     assert.deepEqual(names(image, "clinic"), ["Grace Clinic"]);
     assert.deepEqual(names(image, "hospital"), ["Grace Hospital", "Grace Clinic"]);
-    assert.deepEqual(names(image, "grace hospital xylophone"), []);
+    assert.deepEqual(names(image, "grace xylophone"), []);
   });
 
   test("a word may match the name, the city, the state's code or its name", () => {

@@ -1,12 +1,13 @@
 import { test } from "node:test";
 import { stateNames } from "../../engine/index.ts";
 import {
+  besideNameChecker,
   checkAlternatives,
   checkCities,
-  checkEverydayWords,
   imageOfHospitals,
   literalChecker,
   literalQueries,
+  wordsOfDocuments,
 } from "../support/literal.ts";
 import { seededRandom } from "../support/random.ts";
 import { realHospitals } from "../support/relevance.ts";
@@ -30,8 +31,12 @@ test("a city's name with the word hospital finds its hospitals, and so do its st
   checkCities(image, hospitals, () => true);
 });
 
-test("an everyday word beside a whole name, or a name and its place, is set aside", () => {
-  checkEverydayWords(image, hospitals, seededRandom(seed), 5000);
+test("any word beside a hospital's whole name and city is set aside, and the hospital is found", () => {
+  const checkBeside = besideNameChecker(image, hospitals);
+  const random = seededRandom(seed);
+  const words = wordsOfDocuments();
+  for (const word of words) checkBeside(word, random.pick(hospitals));
+  for (const hospital of hospitals) checkBeside(random.pick(words), hospital);
 });
 
 test("letters with two meanings have another search that finds something else, and null where the state leads", () => {

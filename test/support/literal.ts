@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { readPlaces } from "../../datasets/places.ts";
 import {
   attachImage,
@@ -11,6 +12,8 @@ import {
   textAt,
 } from "../../engine/index.ts";
 import { entriesOf, fillers, kinds, meaningsOf, questions } from "../../engine/search/lexicon.ts";
+import { placesNamed } from "../../engine/search/places.ts";
+import { isMedical } from "../../engine/search/procedure-terms.ts";
 import { type Random, seededRandom } from "./random.ts";
 import { find, type Hospital, snapshotOfHospitals } from "./relevance.ts";
 
@@ -311,32 +314,38 @@ export function checkCities(image: Image, hospitals: readonly Hospital[], isTrie
   }
 }
 
-const withoutFillers = (name: string) =>
-  splitJoined(name)
-    .filter((word) => !fillers.has(word))
-    .map(long)
-    .join("");
-const everyday = entriesOf("everyday").flatMap(({ phrases }) => phrases);
+/** The words of texts in English, which are about anything but hospitals' names. */
+export function wordsOfDocuments(): readonly string[] {
+  const files = ["README.md", "CHANGELOG.md", "engine/README.md", "server/README.md", "server/api/README.md"];
+  const texts = files.map((file) => readFileSync(new URL(`../../${file}`, import.meta.url), "utf8"));
+  return [...new Set(texts.flatMap(splitJoined))];
+}
 
-/** Asserts that a name, alone and with its place, is found beside an everyday word, which is set aside. */
-export function checkEverydayWords(
-  image: Image,
-  hospitals: readonly Hospital[],
-  random: Random,
-  rounds: number,
-): void {
-  for (let i = 0; i < rounds; i++) {
-    const { name, city, state } = random.pick(hospitals);
-    const word = random.pick(everyday);
-    const asked = random.pick([name, `${name} ${city}`, `${name}, ${city} ${state}`]);
-    const query = random.pick([`${asked} ${word}`, `${word} ${asked}`]);
-    const { documents, ignored } = search(image, "facility", query, 0, 1);
-    assert.equal(documents.length, 1, query);
-    // A name or a city may have the word, or a word that it begins.
-    if (ignored.length === 0) continue;
-    assert.deepEqual(ignored, [word], query);
-    assert.equal(withoutFillers(textAt(image.facilityName, documents[0])), withoutFillers(name), query);
-  }
+/**
+ * Returns a function that asserts that a word beside a hospital's whole name and city takes nothing from what is found: the
+ * hospital is found, and a word that finds nothing by itself is set aside, unless it is a small one.
+ */
+export function besideNameChecker(image: Image, hospitals: readonly Hospital[]) {
+  const places = new Set(
+    hospitals.flatMap(({ city, state }) => [city, state, stateNames[state]]).flatMap(splitJoined),
+  );
+  /** Whether a word may be set aside: it is no number, no place and not medical. */
+  const isOther = (word: string) =>
+    /^[a-z]{3,}$/.test(word) &&
+    !places.has(word) &&
+    !isMedical(word) &&
+    splitWords(word).every((each) => placesNamed(image, [each]).length === 0);
+  return (word: string, { ccn, name, city, state }: Hospital): void => {
+    if (!isOther(word)) return;
+    const isAlone = search(image, "facility", word, 0, 1).total === 0;
+    const isSmall = fillers.has(word) || questions.has(word) || kinds.has(long(word));
+    for (const query of [`${name} ${city} ${word}`, `${word} ${name}, ${city} ${state}`]) {
+      const { documents, ignored } = search(image, "facility", query, 0, hospitals.length);
+      const found = Array.from(documents, (facility) => textAt(image.ccn, facility));
+      assert.ok(found.includes(ccn), `${query} finds ${name}`);
+      if (isAlone && !isSmall) assert.deepEqual(ignored, [word], query);
+    }
+  };
 }
 
 const codesWithMeanings = entriesOf("letters").flatMap(({ phrases }) => phrases);
