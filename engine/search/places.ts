@@ -153,9 +153,15 @@ const isSpelled = (image: Image, words: readonly string[]) => (facility: number)
 export const isSpelledCity = (image: Image, words: readonly string[]) =>
   facilitiesOfCity(indexOf(image, "facility"), oneWord(words)).some(isSpelled(image, words));
 
+interface NameInState {
+  name: readonly string[];
+  /** The state's code. */
+  state: string;
+}
+
 /** The ways to read words as a name and a state after it, or before it: `saint louis missouri`, `AZ Glendale`. */
-function withStates(words: readonly string[]): { name: readonly string[]; state: string }[] {
-  const ways: { name: readonly string[]; state: string }[] = [];
+function withStates(words: readonly string[]): NameInState[] {
+  const ways: NameInState[] = [];
   for (let at = words.length - 1; at > 0; at--) {
     const state = stateOf(words.slice(at).join(""));
     if (state !== undefined) ways.push({ name: words.slice(0, at), state });
@@ -168,21 +174,25 @@ function withStates(words: readonly string[]): { name: readonly string[]; state:
 }
 
 /**
- * Finds the cities that words name among the cities of the table of places, one for each state, ordered by state. The
+ * Finds the cities that words name among those of the table of places and of hospitals, one for each state, ordered by state. The
  * state's code or name may follow: `Boston, MA`, `saint louis missouri`. A nickname, such as NYC, means its first city.
  * O(log cities).
  */
 export function citiesNamed(image: Image, words: readonly string[]): City[] {
+  const ways = withStates(words);
+  // Newton IA isn't Newtonia.
+  const isCoded = words.at(-1)?.length === 2 && ways.length > 0;
+  const coded = isCoded ? citiesInState(image, ways[0]) : [];
+  if (coded.length > 0) return coded;
   const whole = namesakes(image, words);
   if (whole.length > 0) return whole;
-  for (const { name, state } of withStates(words)) {
-    const there = namesakes(image, name).filter((city) => city.state === state);
-    if (there.length > 0) return there;
-  }
-  return [];
+  return ways.map((way) => citiesInState(image, way)).find(({ length }) => length > 0) ?? [];
 }
 
-/** Finds the cities of the table of places that a name or a nickname without a state means. @param words see `splitWords` */
+const citiesInState = (image: Image, { name, state }: NameInState) =>
+  namesakes(image, name).filter((city) => city.state === state);
+
+/** Finds the cities of the table of places, or with hospitals, that a name or a nickname without a state means. @param words see `splitWords` */
 export function namesakes(image: Image, words: readonly string[]): City[] {
   const named = citiesWithName(image, oneWord(words));
   if (named.length > 0) return named;
@@ -193,7 +203,27 @@ export function namesakes(image: Image, words: readonly string[]): City[] {
 
 function citiesWithName(image: Image, word: string): City[] {
   const { start, end } = withPrefix(image.placeCity, Buffer.from(`${word} `));
-  return Array.from({ length: end - start }, (_, i) => cityAt(image, start + i));
+  const cities = Array.from({ length: end - start }, (_, i) => cityAt(image, start + i));
+  const others = citiesOfHospitals(image, word).filter(({ state }) => !cities.some((c) => c.state === state));
+  return others.length === 0 ? cities : [...cities, ...others].sort((a, b) => (a.state < b.state ? -1 : 1));
+}
+
+/** Returns the cities of a name where hospitals are. The table of places lacks some. They lie where their hospitals' ZIP codes are. */
+function citiesOfHospitals(image: Image, word: string): City[] {
+  const placed = facilitiesOfCity(indexOf(image, "facility"), word).filter(
+    (facility) => image.placeOf[facility] >= 0,
+  );
+  return [...Map.groupBy(placed, (facility) => textAt(image.state, facility))].map(([state, there]) => {
+    const zips = [...new Set(there.map((facility) => image.placeOf[facility]))];
+    const points = zips.map((zip) => pointAt(image, zip));
+    return {
+      name: `${textAt(image.city, there[0])}, ${state}`,
+      state,
+      zips: zips.length,
+      latitude: Math.round(points.reduce((sum, { latitude }) => sum + latitude, 0) / points.length),
+      longitude: Math.round(points.reduce((sum, { longitude }) => sum + longitude, 0) / points.length),
+    };
+  });
 }
 
 /** Returns a city of the table of places. @param i its position there */

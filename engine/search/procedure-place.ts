@@ -2,8 +2,8 @@ import { type Image, textAt } from "../image/image.ts";
 import { withPrefix } from "../sorted.ts";
 import { groupOfCode } from "./codes.ts";
 import type { ShownPlace } from "./find.ts";
-import { doubtful, fillers, phrasesOf, questions } from "./lexicon.ts";
-import { facilitiesInCity, namesakes, placesNamed, stateOf } from "./places.ts";
+import { doubtful, fillers, phrasesOf } from "./lexicon.ts";
+import { type City, facilitiesInCity, namesakes, placesNamed, stateOf } from "./places.ts";
 import { absentWords, termsIn } from "./procedure-terms.ts";
 import {
   asideWords,
@@ -23,36 +23,59 @@ const beforeCity = phrasesOf("before-city");
 const articles = phrasesOf("article");
 const mostWords = 4;
 
+/** What a search for procedures says about a place. */
+export interface PlaceRead {
+  /** The other words. */
+  rest: readonly string[];
+  place: ShownPlace | null;
+  /** The words that name the place. */
+  span: readonly string[];
+  /** Words that are set aside: a city that may be several or no place, a region, or a place that isn't known. */
+  aside: readonly string[];
+}
+
 /**
- * Takes the place off the words of a search for procedures. A city's name that may mean several places, or no place, is
- * set aside: it is in `aside`, and neither in `rest` nor in `place`.
+ * Takes the place off the words of a search for procedures.
  * @param capitals the words that are written in capitals in a text that isn't
  */
-export function placeIn(
-  image: Image,
-  words: readonly string[],
-  capitals: ReadonlySet<string>,
-): { rest: readonly string[]; place: ShownPlace | null; aside: readonly string[] } {
+export function placeIn(image: Image, words: readonly string[], capitals: ReadonlySet<string>): PlaceRead {
   const without = (start: number, end: number) => [...words.slice(0, start), ...words.slice(end)];
   // After a preposition a place may stand anywhere, and be a word of procedures too.
   for (let at = 0; at + 1 < words.length; at++) {
     if (!before.has(words[at])) continue;
-    const start = articles.has(words[at + 1]) ? at + 2 : at + 1;
-    for (let end = Math.min(words.length, start + mostWords); end > start; end--) {
-      const place = placeNamed(image, words.slice(start, end), true);
-      if (place !== null) return { rest: without(at, end), place, aside: [] };
-    }
+    // A city's name may begin with the article.
+    for (let start = at + 1; start <= (articles.has(words[at + 1]) ? at + 2 : at + 1); start++)
+      for (let end = Math.min(words.length, start + mostWords); end > start; end--) {
+        const span = words.slice(start, end);
+        const rest = without(at, end);
+        // In "at the VA", the letters aren't the state.
+        const isOther = start > at + 1 && isLetters(span) && stateOf(span[0]) !== undefined;
+        const place = isOther ? null : placeNamed(image, span, true);
+        if (place !== null) return { rest, place, span, aside: [] };
+        if (!isOther && !isRegion(image, span)) continue;
+        const others = placeIn(image, rest, capitals);
+        return { ...others, aside: [...span, ...others.aside] };
+      }
   }
-  // A city without hospitals is a city after a preposition, if its words are like no word of procedures.
+  // Words that are like no word of procedures are a place after a preposition, also if it has no hospitals or isn't known.
   const last = words.findLastIndex((word) => beforeCity.has(word));
-  const city = words.slice(last + 1);
-  const isCity = last >= 0 && city.length > 0 && city.length < mostWords;
+  const span = words.slice(last + 1);
+  const isPlace = last >= 0 && span.length > 0 && span.length < mostWords;
   if (
-    isCity &&
-    city.some(({ length }) => length >= oneTypoLetters) &&
-    city.every((word) => isUnlike(image, word))
-  )
-    return { rest: words.slice(0, last), place: { near: city.map(capitalized).join(" ") }, aside: [] };
+    isPlace &&
+    span.some(({ length }) => length >= oneTypoLetters) &&
+    span.every((word) => isUnlike(image, word))
+  ) {
+    const rest = words.slice(0, last);
+    const [city, ...others] = namesakes(image, span);
+    if (city !== undefined)
+      return { rest, place: { near: others.length === 0 ? city.name : withoutState(city) }, span, aside: [] };
+    for (let start = 1; start < span.length; start++) {
+      const place = placeNamed(image, span.slice(start), true);
+      if (place !== null) return { rest, place, span: span.slice(start), aside: span.slice(0, start) };
+    }
+    return { rest, place: null, span: [], aside: span };
+  }
   const meant = words.findLastIndex((word) => !saysNothing(word)) + 1;
   for (const end of new Set([words.length, meant, 0]))
     for (let length = Math.min(words.length - 1, mostWords); length > 0; length--) {
@@ -60,15 +83,23 @@ export function placeIn(
       const span = words.slice(start, end === 0 ? length : end);
       const rest = without(start, start + span.length);
       const isLast = end === words.length;
-      if (span.length === 1 && span[0].length === 2 && beforeLetters.has(words[start - 1] ?? "")) continue;
+      if (isLetters(span) && beforeLetters.has(words[start - 1] ?? "")) continue;
       const place = isCodeMeant(span, rest, isLast, capitals)
         ? { state: span[0].toUpperCase() }
         : placeNamed(image, span, false, rest);
-      if (place !== null)
-        return place === unclear ? { rest, place: null, aside: span } : { rest, place, aside: [] };
+      if (place === unclear) return { rest, place: null, span: [], aside: span };
+      if (place !== null) return { rest, place, span, aside: [] };
     }
-  return { rest: words, place: null, aside: [] };
+  return { rest: words, place: null, span: [], aside: [] };
 }
+
+const isLetters = (words: readonly string[]) => words.length === 1 && words[0].length === 2;
+
+/** Whether words are a county, or a region of several states. */
+const isRegion = (image: Image, words: readonly string[]) => {
+  const [place] = placesNamed(image, words);
+  return place?.kind === "region" && place.states.length !== 1;
+};
 
 /** Codes of states that are also words. Alone they aren't a state, unless `isCodeMeant`. */
 const wordLikeCodes = phrasesOf("state-word");
@@ -118,11 +149,11 @@ function placeNamed(
   isIntroduced: boolean,
   others: readonly string[] = [],
 ): ShownPlace | typeof unclear | null {
-  if (fillers.has(words[0]) && words.length > 1) return null;
+  if (words.length > 1 && fillers.has(words[0]) && !articles.has(words[0])) return null;
   const isKnown = (word: string) => isOfProcedures(image, word);
   const [joined, isCode] = [words.join(""), words.join("").length === 2];
   const isWord = isIntroduced
-    ? questions.has(joined) || doubtful.has(joined) || fillers.has(joined)
+    ? doubtful.has(joined) || fillers.has(joined)
     : isCode && (wordLikeCodes.has(joined) || isKnown(joined));
   const [first] = placesNamed(image, words);
   if (first?.kind === "zip") {
@@ -200,9 +231,8 @@ function cityNamed(image: Image, words: readonly string[]): { near: string; isOn
   if (there.length === 0) {
     const [largest, other] = cities;
     if (largest === undefined || largest.zips < zipsOfLarge) return undefined;
-    const { name, zips } = largest;
-    const isOne = other === undefined || zips >= timesLarger * other.zips;
-    return { near: isOne ? name : name.slice(0, name.lastIndexOf(",")), isOne };
+    const isOne = other === undefined || largest.zips >= timesLarger * other.zips;
+    return { near: isOne ? largest.name : withoutState(largest), isOne };
   }
   const name = textAt(image.city, there[0]);
   const [[state, { length }], next] = [
@@ -223,5 +253,7 @@ const timesMore = 5;
 const timesLarger = 8;
 /** Least number of ZIP codes of a city without hospitals here whose name alone is a place. */
 const zipsOfLarge = 8;
+
+const withoutState = ({ name }: City) => name.slice(0, name.lastIndexOf(","));
 
 const capitalized = (word: string) => `${word[0].toUpperCase()}${word.slice(1)}`;

@@ -27,7 +27,10 @@ export interface Asked {
   miles: number | null;
   /** The place that a search for procedures names. */
   place: ShownPlace | null;
-  /** The words of a street; codes that no group is known to include or of diagnoses, and names of several cities, beside other words. */
+  /** The words that name this place. */
+  placeWords: readonly string[];
+  /** The words of a street; codes that no group is known to include or of diagnoses, and places that aren't known or several,
+   * beside other words. */
   ignored: readonly string[];
 }
 
@@ -49,7 +52,7 @@ function readForFacilities(image: Image, text: string): Asked {
   const meant = words.filter((word, i) => !isLabel(word, words[i + 1]) && !isSelf(word, words[i - 1]));
   const typed = plainWords(joined);
   return {
-    ...{ kind: "facility", text, isHere, miles, ignored, place: null },
+    ...{ kind: "facility", text, isHere, miles, ignored, place: null, placeWords: [] },
     typed: typed.filter((word, i) => !isLabel(word, typed[i + 1])),
     words: withState(image, saintsMeant(meant)),
   };
@@ -66,7 +69,7 @@ function readForProcedures(image: Image, text: string): Asked {
       )
     : english;
   const capitals = capitalsIn(undiagnosed);
-  const { rest, place, aside } = placeIn(image, asked, capitals);
+  const { rest, place, span, aside } = placeIn(image, asked, capitals);
   const plain = isSpanish ? withoutSmallWords("procedure", rest, capitals) : rest;
   const words = withLevels(plain.filter((word, i) => !isSelf(word, plain[i - 1])));
   const isUnknownCode = (word: string) =>
@@ -75,7 +78,7 @@ function readForProcedures(image: Image, text: string): Asked {
   const isAlone = others.every(saysNothing);
   const meant = isAlone ? words : others;
   return {
-    ...{ kind: "procedure", typed: split, words: meant, isHere: false, miles: null, place },
+    ...{ kind: "procedure", typed: split, words: meant, isHere: false, miles: null, place, placeWords: span },
     text: meant.every(saysNothing) ? text : undiagnosed,
     ignored: [
       ...(isAlone ? [] : words.filter(isUnknownCode).map((word) => word.toUpperCase())),

@@ -1,5 +1,6 @@
 import { type Image, textAt } from "../image/image.ts";
 import { stateNames } from "../snapshot/schema.ts";
+import { absentHospitals } from "./absent-hospitals.ts";
 import { otherCodeIn } from "./codes.ts";
 import { findFacilities } from "./facilities.ts";
 import { type Matches, nothing, pricedIn } from "./find.ts";
@@ -84,16 +85,18 @@ function searchFacilities(image: Image, asked: Asked, state: string | null): Fou
 }
 
 function searchProcedures(image: Image, asked: Asked, state: string | null): Found {
-  const { words, ignored, place } = asked;
-  const absent = termsIn([...words, ...ignored.map((word) => word.toLowerCase())]).named;
+  const { words, ignored, place, placeWords } = asked;
+  const aside = ignored.map((word) => word.toLowerCase());
+  // Letters of a state may name something else: CT, VA.
+  const letters = placeWords.length === 1 ? placeWords : [];
+  const procedures = termsIn([...words, ...aside, ...letters]).named;
   const terms = procedureTerms(image, words);
-  if (otherCodeIn(asked.text) !== undefined) return { ...nothing, terms, absent };
+  if (otherCodeIn(asked.text) !== undefined) return { ...nothing, terms, absent: procedures };
   const found = findProcedures(image, asked, terms, pricedIn(image, "procedure", state));
+  const hospitals = absentHospitals(image, [...placeWords, ...aside, ...found.ignored], state);
+  const absent = [...procedures, ...hospitals];
   return { ...found, terms, absent, place, ignored: [...ignored, ...found.ignored] };
 }
-
-/** Codes of states that are also words. */
-const letters = phrasesOf("letters");
 
 /**
  * Returns the search with a state whose code was read as a word or a city. Where the state's hospitals come first, there is none,
@@ -101,28 +104,36 @@ const letters = phrasesOf("letters");
  * written out. A search that finds nothing, or the same hospital first, isn't offered.
  */
 function alternativeTo(image: Image, asked: Asked, text: string, found: Found): Alternative | null {
-  const { words, kind, place } = asked;
+  const { words, kind, place, placeWords } = asked;
   const capitals = capitalsIn(text);
   const end = words.findLastIndex((each) => !kinds.has(meaningOf(each)));
   const isState = (each: string, i: number) =>
-    letters.has(each) && (i >= end || capitals.has(each)) && !isBeforePlace(image, words, i);
-  const word = words.findLast(isState);
-  const state = word === undefined ? undefined : stateOf(word);
-  if (word === undefined || state === undefined || place !== null) return null;
+    isCode(each) && (i >= end || capitals.has(each)) && !isBeforePlace(image, words, i);
+  const word = place === null ? words.findLast(isState) : placeWords.length === 1 ? placeWords[0] : undefined;
+  const state = word === undefined || !isCode(word) ? undefined : stateOf(word);
+  if (word === undefined || state === undefined) return null;
   const [first] = found.documents;
-  const leads = kind === "facility" && first !== undefined && textAt(image.state, first) === state;
-  const city = kind === "facility" ? facilitiesOfNickname(indexOf(image, kind), word)[0] : undefined;
+  const isFirst = kind === "facility" && first !== undefined && textAt(image.state, first) === state;
+  const leads = isFirst || (place !== null && "state" in place);
+  const [city] = facilitiesOfNickname(indexOf(image, "facility"), word);
   if (leads && city === undefined) return null;
-  const at = new RegExp(
-    `(?<![\\p{L}\\d])${word}(?![\\p{L}\\d])(?!.*(?<![\\p{L}\\d])${word}(?![\\p{L}\\d]))`,
-    "iu",
-  );
   const written = city === undefined ? " " : leads ? textAt(image.city, city) : stateNames[state];
   const q = text
-    .replace(at, written)
+    .replace(lastOf(word, city === undefined), written)
     .replace(/^[\s,;.]+|[\s,;.]+$/g, "")
     .replace(/\s+/g, " ");
   const other = findAll(image, kind, q, city === undefined ? state : null);
   if (other.total === 0 || (kind === "facility" && other.documents[0] === first)) return null;
   return city === undefined ? { q, state } : { q };
+}
+
+const isCode = (word: string) => word.length === 2 && stateOf(word) !== undefined;
+
+const prepositions = [...phrasesOf("before-place")].join("|");
+
+/** An expression for the last time that a word is in a text, perhaps with the preposition before it. */
+function lastOf(word: string, isWithPreposition: boolean): RegExp {
+  const whole = `(?<![\\p{L}\\d])${word}(?![\\p{L}\\d])`;
+  const before = isWithPreposition ? `(?:(?<![\\p{L}\\d])(?:${prepositions})\\s+)?` : "";
+  return new RegExp(`${before}${whole}(?!.*${whole})`, "iu");
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { search, stateNames, textAt } from "../../engine/index.ts";
+import { citiesNamed, search, splitWords, stateNames, textAt } from "../../engine/index.ts";
 import {
   besideNameChecker,
   checkAlternatives,
@@ -108,6 +108,13 @@ test("around a city without hospitals, a search is sure, although a city of the 
   for (const near of ["Evergreen, CO", "Providence, UT"]) {
     const { place, scores } = search(image, "facility", `hospitals near ${near}`, 0, 1);
     assert.deepEqual([place, scores[0] >= 0.5], [{ near }, true]);
+  }
+});
+
+test("each city with a hospital has a place, also where the table of places lacks it", () => {
+  for (const { city, state } of hospitals) {
+    const there = citiesNamed(image, splitWords(`${city}, ${state}`));
+    assert.deepEqual(new Set(there.map((each) => each.state)), new Set([state]), `${city}, ${state}`);
   }
 });
 

@@ -5,8 +5,10 @@ import * as v from "valibot";
 import { readPlaces } from "../../datasets/places.ts";
 import { procedureFigures } from "../../datasets/sample/calibration.ts";
 import { attachImage, buildImage, type DocumentKind, type Image, search } from "../../engine/index.ts";
-import { isFirstMeant, likelyCities, splitWords } from "../../engine/query.ts";
-import { allAbsentTerms } from "../../engine/search/procedure-words.ts";
+import { isFirstMeant, likelyCities, splitWords, textAt } from "../../engine/query.ts";
+import { phrasesOf } from "../../engine/search/lexicon.ts";
+import { stateOf } from "../../engine/search/places.ts";
+import { allAbsentTerms, plainWordsOf } from "../../engine/search/procedure-words.ts";
 import { dataPath } from "../support/data.ts";
 import { changed, type ShortRow, snapshotOf } from "../support/fixtures.ts";
 import { seededRandom } from "../support/random.ts";
@@ -14,13 +16,17 @@ import { find, type Hospital, realHospitals } from "../support/relevance.ts";
 
 /** Tests searches in people's own words: questions, places, numbers, codes, Spanish, and what the data can't have. */
 
-/** All procedure groups have a price at the first hospital, and 5072 has one at each hospital. */
+/** All procedure groups have a price at the first hospital of each state, and 5072 has one at each hospital. */
 function imageWith(hospitals: readonly Hospital[]): Image {
   const official = new Map(procedureFigures.map(({ code, name }) => [code, name]));
   const byCcn = new Map(hospitals.map((hospital) => [hospital.ccn, hospital]));
-  const [first, ...others] = hospitals;
+  const [first] = hospitals;
+  const firsts = [...Map.groupBy(hospitals, ({ state }) => state).values()].map(([each]) => each);
+  const others = hospitals.filter((each) => !firsts.includes(each));
   const rows = [
-    ...procedureFigures.map(({ code }): ShortRow => [first.ccn, first.state, code, 1, 1]),
+    ...firsts.flatMap(({ ccn, state }) =>
+      procedureFigures.map(({ code }): ShortRow => [ccn, state, code, 1, 1]),
+    ),
     ...others.map(({ ccn, state }): ShortRow => [ccn, state, "5072", 1, 1]),
   ];
   const content = changed(snapshotOf(rows), ({ facilities, procedures }) => {
@@ -34,6 +40,8 @@ function imageWith(hospitals: readonly Hospital[]): Image {
   });
   return attachImage(buildImage(content, undefined, readPlaces()));
 }
+
+const selves = phrasesOf("self");
 
 const invented = [
   ["010001", "Ashgrove Memorial Hospital", "Chicago", "IL", "60611"],
@@ -333,6 +341,61 @@ describe("a place beside a procedure, without a word such as in", () => {
       const code = query.slice(-5);
       assert.deepEqual([details(query).place, details(query).ignored], [null, [code]], query);
     }
+  });
+});
+
+describe("a place beside any procedure", () => {
+  const real = imageWith([
+    ...new Map(realHospitals().map((each): [string, Hospital] => [each.state, each])).values(),
+  ]);
+  const codes = new Set(Array.from(real.stateOf.keys(), (facility) => textAt(real.state, facility)));
+  const terms = Object.values(plainWordsOf)
+    .flatMap((words) => words.terms)
+    // Such a term has a state or words before the person who asks: renal mass, tendon transfer.
+    .filter((term) => !term.split(" ").some((word) => stateOf(word) !== undefined || selves.has(word)));
+
+  test("letters of a state are read as it, or the search with the state is offered, without a word before it", () => {
+    const random = seededRandom(20_260_401);
+    for (const term of terms)
+      for (const code of codes) {
+        if (random.int(20) > 0) continue;
+        const query = `${term}${random.pick([" ", " in "])}${code.toLowerCase()}`;
+        const { total, place, alternative } = search(real, "procedure", query, 0, 1);
+        const isRead = place !== null && "state" in place && place.state === code;
+        if (total === 0 || isRead) continue;
+        assert.ok(alternative !== null, query);
+        // LA is the city or the state.
+        if (code !== "LA") assert.deepEqual(alternative, { q: term, state: code }, query);
+      }
+  });
+
+  test("a place that nothing knows is set aside, and a city that begins with the article is one", () => {
+    const random = seededRandom(20_260_401);
+    const made = () => Array.from({ length: 9 }, () => random.pick([..."bcdfghjklmnpqrstvwxz"])).join("");
+    const places = [...Array.from({ length: 50 }, made), "Cook County", "Orange County", "New England"];
+    for (const place of places)
+      for (const term of [random.pick(terms), "knee replacement"]) {
+        const query = `${term} in ${place}`;
+        const found = search(real, "procedure", query, 0, 1);
+        assert.deepEqual(found.ignored, place.toLowerCase().split(" "), query);
+        assert.deepEqual([found.place, !(found.scores[0] >= 0.5)], [null, true], query);
+        assert.deepEqual(found.documents, search(real, "procedure", term, 0, 1).documents, query);
+      }
+    const cities = [...new Set(readPlaces().cities?.name)].filter((name) => /^the /i.test(name));
+    assert.ok(cities.length > 5);
+    for (const near of cities)
+      for (const query of [`knee replacement in ${near}`, `knee replacement in ${near.replace(",", "")}`])
+        assert.deepEqual(search(real, "procedure", query, 0, 1).place, { near }, query);
+  });
+
+  test("the letters after an article are no state, and name the hospitals of Veterans Affairs", () => {
+    for (const query of ["knee replacement at the VA", "hernia repair at the va hospital"]) {
+      const { place, ignored, absent, scores } = details(query);
+      assert.deepEqual([place, ignored], [null, ["va"]], query);
+      assert.match(absent[0].name, /Veterans/);
+      assert.ok(scores[0] < 0.5, query);
+    }
+    assert.match(details("knee replacement VA").absent[0].name, /Veterans/);
   });
 });
 
