@@ -16,7 +16,7 @@ const require = createRequire(import.meta.url);
 const types: Record<string, string> = {
   ".css": "text/css; charset=utf-8",
   ".js": "text/javascript; charset=utf-8",
-  ".json": "application/json",
+  ".svg": "image/svg+xml",
 };
 
 /** A file that a browser gets. */
@@ -39,13 +39,13 @@ export interface Assets {
  * The result is cached by its sources, because the bundler takes 0.2 seconds.
  * @param base the path that the URLs of the assets begin with; it ends with a slash
  * @param part the part's folder, below `server/`
- * @param added names of further files, and their paths in an npm package
+ * @param added the texts of further files by their names
  */
 export function readAssets(base: string, part: string, added: Readonly<Record<string, string>> = {}): Assets {
-  const others = Object.entries(added).map(([entry, path]) => {
-    const text = readFileSync(require.resolve(path), "utf8");
+  const others = Object.entries(added).map(([entry, text]) => {
     const version = hash("sha256", text, "base64url").slice(0, 8);
-    return { entry, name: `${basename(path, extname(path))}-${version}${extname(path)}`, text };
+    const ending = extname(entry);
+    return { entry, name: `${basename(entry, ending)}-${version}${ending}`, text };
   });
   const all = [...bundlesOf(part), ...others];
   const urls = new Map(all.map(({ entry, name }) => [entry, base + name]));
@@ -109,7 +109,7 @@ function bundle(part: string): Buffer {
     ...{ bundle: true, minify: true, write: false, format: "esm", target: "es2024", charset: "utf8" },
     entryPoints: pathsIn(join(serverFolder, part, "browser/pages")),
     ...{ entryNames: "[name]-[hash]", outdir: "/", logLevel: "silent", tsconfigRaw: "{}" },
-    banner: { js: "/* with preact (MIT), htm (Apache-2.0), d3 and topojson-client (ISC), from npm */" },
+    banner: { js: "/* with preact (MIT), htm (Apache-2.0) and d3 (ISC), from npm */" },
   });
   const named = new Set(sourcesOf(part));
   const unnamed = Object.keys(metafile.inputs).filter(

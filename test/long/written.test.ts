@@ -278,7 +278,7 @@ const readPlaced = (path: string, query: string): object =>
   Object(askEndpoint(placedVersions, `${path.slice("/api/v1".length)}?${query}`));
 const settings: PageSettings = {
   ...{ key: "hcq_", signup: "off", newcomers: { burst: 1, quota: 1, linkHours: 1 }, minElapsedMs: 0 },
-  ...{ mail: false, embeds: false, states: "/states.json" },
+  ...{ mail: false, embeds: false, states: "/states.svg" },
 };
 
 /** The written page, and its parts: the fields with the sentence, and what follows. */

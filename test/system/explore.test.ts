@@ -239,7 +239,7 @@ const drawnTree = (page: Page) =>
 const isDrawn = (page: Page) =>
   until("a drawn page", () =>
     page.evaluate<boolean>(`document.querySelector(":is(.explore[aria-busy=false], .embed)") !== null
-      && document.querySelectorAll(".card > .actions:empty, .picture:not(:has(path, circle, rect))").length === 0`),
+      && document.querySelectorAll(".card > .actions:empty, .picture:not(:has(use, circle, rect))").length === 0`),
   );
 
 const viewports = [

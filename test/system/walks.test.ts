@@ -488,7 +488,7 @@ testOfClicks(
       const [charges, map] = [card("How charges are spread"), card("Where hospitals charge more")];
       await charges.locator(".bar, .facility-dot").first().waitFor();
       const pictures = path.includes("near=") ? [charges] : [charges, map];
-      if (pictures.includes(map)) await map.locator("path.state").first().waitFor();
+      if (pictures.includes(map)) await map.locator(".state").first().waitFor();
       const ticks = await charges.locator(".tick text").allTextContents();
       assert.ok(ticks.length >= 3, `${path}: ${ticks}`);
       for (const tick of ticks) assert.match(tick, /^\$[125]0*(,000)*$/, path);

@@ -4,6 +4,7 @@ import { type PageOptions, pageOf, readAssets } from "../../shared/web-assets.ts
 import { webFile } from "../../shared/web-file.ts";
 import type { PageSettings } from "./browser/context.ts";
 import { tabTitle } from "./browser/words.ts";
+import { statesSvg } from "./states-svg.ts";
 import { writeBlank } from "./written.ts";
 
 /** Makes the portal's pages. */
@@ -28,7 +29,7 @@ const style = "style.css";
 const description =
   "What each US hospital charges for an outpatient procedure, and what Medicare allows: explore, compare, download.";
 export class Pages {
-  readonly #assets = readAssets("/portal/", "parts/portal", { states: "us-atlas/states-albers-10m.json" });
+  readonly #assets = readAssets("/portal/", "parts/portal", { "states.svg": statesSvg() });
   /** The pages read this document without a key. */
   readonly #openapi = webFile("/openapi.json", "application/json", openapiDocument(), "changing");
 
@@ -38,7 +39,7 @@ export class Pages {
     const shown: PageSettings = {
       ...settings,
       embeds: embedOrigins.length > 0,
-      states: assets.url("states"),
+      states: assets.url("states.svg"),
     };
     const fileOf = (path: string, title: string, options: Pick<PageOptions, "script" | "framedBy"> = {}) => {
       const written = writeBlank(path === embedPage ? "/embed" : path, title, description, shown);

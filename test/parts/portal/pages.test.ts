@@ -114,7 +114,7 @@ test("paths below /api get the API's 401 response and not a page", async () => {
 test("the page's files exist in each content coding and are cached as immutable", async () => {
   const html = String((await ask("GET /")).body);
   const paths = [...html.matchAll(/"(\/portal\/[^"]+)"/g)].map(([, path]) => path);
-  assert.deepEqual(paths.map((path) => extname(path)).sort(), [".css", ".js", ".json"]);
+  assert.deepEqual(paths.map((path) => extname(path)).sort(), [".css", ".js", ".svg"]);
   for (const path of new Set(paths)) {
     const answer = await ask(`GET ${path}`);
     const { status, body } = answer;

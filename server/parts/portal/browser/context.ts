@@ -15,7 +15,7 @@ export interface PageSettings {
   mail: boolean;
   /** Whether pages of other sites may show a picture in a frame. */
   embeds: boolean;
-  /** URL of the states' map. */
+  /** URL of the states' outlines. */
   states: string;
 }
 

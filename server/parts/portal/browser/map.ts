@@ -1,6 +1,3 @@
-import type { Feature } from "geojson";
-import { useEffect, useState } from "preact/hooks";
-import { feature } from "topojson-client";
 import * as d3 from "../../../shared/browser/d3.ts";
 import { money, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
@@ -19,49 +16,20 @@ const [mapWidth, mapHeight] = [975, 610];
 const mostColours = 6;
 
 /** The map has no other territory. */
-const statesOnMap = Object.keys(states).filter((code) => Number(states[code].fips) < 60 || code === "PR");
+const statesOnMap = d3.sort(
+  Object.keys(states).filter((code) => Number(states[code].fips) < 60 || code === "PR"),
+  stateName,
+);
 
-/** Boxes in the sea for places that are too small for a finger, or that the map's file lacks. */
+/** Boxes in the sea: DC is too small for a finger, and the file of outlines lacks Puerto Rico. */
 const boxSize = { width: 64, height: 44 };
 const boxes: Readonly<Record<string, readonly [x: number, y: number]>> = { DC: [905, 310], PR: [905, 525] };
 const boxPath = ([x, y]: readonly [number, number]) =>
   `M${x},${y}h${boxSize.width}v${boxSize.height}h-${boxSize.width}z`;
 
-interface Shape {
-  code: string;
-  path: string;
-  centre: [number, number];
-}
-
-let shapes: Promise<Shape[]> | null = null;
-let loaded: Shape[] = [];
-
-function loadShapes(): Promise<Shape[]> {
-  shapes ??= fetch(context.settings.states)
-    .then((response) => response.json())
-    .then((topology) => {
-      const path = d3.geoPath();
-      const codeOf = new Map(Object.entries(states).map(([code, { fips }]) => [fips, code]));
-      const found = feature(topology, topology.objects.states) as unknown as { features: Feature[] };
-      const outlines = new Map(
-        found.features.flatMap((outline) => {
-          const code = codeOf.get(String(outline.id));
-          return code ? [[code, outline]] : [];
-        }),
-      );
-      return statesOnMap
-        .map((code): Shape => {
-          const [outline, box] = [outlines.get(code), boxes[code]];
-          return {
-            code,
-            path: [outline && path(outline), box && boxPath(box)].filter(Boolean).join(""),
-            centre: box ? [box[0] + boxSize.width / 2, box[1]] : outline ? path.centroid(outline) : [0, 0],
-          };
-        })
-        .sort((a, b) => d3.ascending(stateName(a.code), stateName(b.code)));
-    });
-  return shapes;
-}
+/** Draws a state's outline, in the colours of the element around it. */
+const outlineOf = (code: string) =>
+  html`${code !== "PR" && html`<use href=${`${context.settings.states}#${code}`} />`}${boxes[code] && html`<path d=${boxPath(boxes[code])} />`}`;
 
 /**
  * Returns the colour of level `i` of `colours` levels. The first and the last level have the extreme colours, and a
@@ -80,19 +48,6 @@ export function StatesMap({ answer, dataset, state }: MapProps) {
   const toggle = (code: string) => choose({ ...nowhere, state: code === state ? null : code });
   const steps = useSteps();
   const { width, active, setActive } = steps;
-  const [outlines, setOutlines] = useState(loaded);
-  useEffect(() => {
-    loadShapes().then(
-      (all) => {
-        loaded = all;
-        setOutlines(all);
-      },
-      () => {
-        // The next view then loads the shapes again.
-        shapes = null;
-      },
-    );
-  }, []);
   const rows = new Map(answer.data.map((row) => [row.state, row]));
   const label = `Map of the median charge by state, ${statesText([...rows.keys()])} with prices.`;
   const reasons = new Map(dataset?.coverage.missing_states.map((one) => [one.state, whyMissing(one)]));
@@ -115,7 +70,7 @@ export function StatesMap({ answer, dataset, state }: MapProps) {
       : colourAt(d3.bisectRight(edges, row.median_charge, 1, edges.length - 1) - 1, edges.length - 1);
   const factor = width / mapWidth;
   const noteOf = (i: number) => {
-    const { code, centre } = outlines[i];
+    const code = statesOnMap[i];
     const row = rows.get(code);
     const lines = row
       ? [
@@ -126,16 +81,18 @@ export function StatesMap({ answer, dataset, state }: MapProps) {
           `Medicare allows ${money(row.median_allowed)}`,
         ]
       : [`${stateName(code)}: no prices`, reasons.get(code) ?? "no hospital with a price for this procedure"];
-    return { x: centre[0] * factor, y: Math.max(centre[1] * factor - 6, 70), lines };
+    const box = document.querySelector<SVGGElement>(`.map [data-state="${code}"]`)?.getBBox();
+    const [x, y] = box ? [box.x + box.width / 2, box.y + box.height / 2] : [0, 0];
+    return { x: x * factor, y: Math.max(y * factor - 6, 70), lines };
   };
   return html`<div class="map">
     <${Legend} edges=${edges} swatches=${swatches} width=${width} />
     <${Steps}
       label=${label}
-      count=${outlines.length}
+      count=${statesOnMap.length}
       ...${steps}
       noteOf=${noteOf}
-      choose=${(i: number) => toggle(outlines[i].code)}
+      choose=${(i: number) => toggle(statesOnMap[i])}
     >
       <svg class="drawing" viewBox=${`0 0 ${mapWidth} ${mapHeight}`} role="img" aria-label=${label}>
         <defs>
@@ -146,22 +103,20 @@ export function StatesMap({ answer, dataset, state }: MapProps) {
             <line x1="0" x2="0" y1="0" y2="6" stroke-width="1.5" />
           </pattern>
         </defs>
-        ${outlines.map(({ code, path }, i) => {
+        ${statesOnMap.map((code, i) => {
           const row = rows.get(code);
-          return html`<path
-            key=${code}
-            d=${path}
+          const hatch = row ? isFew(row) && "sparse" : code === "MD" && "outside";
+          return html`<g
             data-state=${code}
             class=${row && !isFew(row) ? "state" : "state no-price"}
             fill=${row && colourOf(row)}
             onPointerEnter=${() => setActive(i)}
             onClick=${() => toggle(code)}
-          />${row && isFew(row) && html`<path d=${path} class="sparse" fill="url(#sparse)" />`}${!row && code === "MD" && html`<path d=${path} class="sparse" fill="url(#outside)" />`}`;
+          >${outlineOf(code)}</g>${hatch && html`<g class="sparse" fill=${`url(#${hatch})`}>${outlineOf(code)}</g>`}`;
         })}
         ${Object.entries(boxes).map(([code, [x, y]]) => html`<text class="box" x=${x + boxSize.width / 2} y=${y + boxSize.height + 22} text-anchor="middle">${code}</text>`)}
-        ${[active === null ? undefined : outlines[active], outlines.find(({ code }) => code === state)].map(
-          (shape, i) => shape && html`<path d=${shape.path} class=${i === 0 ? "pointed" : "chosen"} />`,
-        )}
+        ${active !== null && html`<g class="pointed">${outlineOf(statesOnMap[active])}</g>`}
+        ${state !== null && statesOnMap.includes(state) && html`<g class="chosen">${outlineOf(state)}</g>`}
       </svg>
     <//>
     ${gaps}

@@ -1,5 +1,6 @@
 import { type ComponentChildren, render } from "preact";
 import type { FigureCell } from "./card.ts";
+import { context } from "./context.ts";
 
 /** Saves files: pictures of a card's drawings, with a title, a sentence and the source, and tables as CSV. */
 
@@ -49,6 +50,7 @@ export async function drawnIn(card: Element, children: ComponentChildren): Promi
 /** @param host an element whose SVG elements of the class `drawing` are the drawings */
 export async function pictureOf(host: Element, format: PictureFormat, caption: Caption): Promise<Blob> {
   const picture = standalone(host, caption);
+  await bringIn(picture);
   render(null, host);
   host.remove();
   const text = new XMLSerializer().serializeToString(picture);
@@ -137,6 +139,22 @@ function styledCopy(drawing: SVGSVGElement): SVGSVGElement {
     to[i].removeAttribute("class");
   }
   return copy;
+}
+
+/** Replaces references to the file of outlines by the outlines. */
+async function bringIn(picture: SVGElement): Promise<void> {
+  const uses = [...picture.querySelectorAll("use")];
+  if (uses.length === 0) return;
+  const file = await (await fetch(context.settings.states)).text();
+  const outlines = new DOMParser().parseFromString(file, "image/svg+xml");
+  for (const use of uses) {
+    const { hash } = new URL(use.getAttribute("href") ?? "", location.href);
+    const path = outlines.querySelector(`path${hash}`)?.cloneNode();
+    if (!(path instanceof SVGElement)) continue;
+    path.removeAttribute("id");
+    for (const { name, value } of use.attributes) if (name !== "href") path.setAttribute(name, value);
+    use.replaceWith(path);
+  }
 }
 
 async function pngOf(svg: string, picture: SVGElement): Promise<Blob> {

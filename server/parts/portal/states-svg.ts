@@ -1,0 +1,47 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { stateOf } from "./browser/states.ts";
+
+/** Makes an SVG file of the states' outlines from a file in TopoJSON, which a page would have to decode. */
+
+/** See github.com/topojson/topojson-specification. Neighbours share the arcs of their border. */
+interface Topology {
+  transform: { scale: Point; translate: Point };
+  /** Each point as its distance from the one before. */
+  arcs: Point[][];
+  objects: { states: { geometries: (Outline & { properties: { name: string } })[] } };
+}
+type Point = [x: number, y: number];
+/** A ring's arcs by their indices. An arc in reverse has the index's complement. */
+type Ring = number[];
+type Outline = { type: "Polygon"; arcs: Ring[] } | { type: "MultiPolygon"; arcs: Ring[][] };
+
+/** Each path has a state's code as its id, and whole coordinates in a drawing of 975 × 610. */
+export function statesSvg(): string {
+  const file = createRequire(import.meta.url).resolve("us-atlas/states-albers-10m.json");
+  const { transform, arcs, objects }: Topology = JSON.parse(readFileSync(file, "utf8"));
+  const { scale, translate } = transform;
+  const lines = arcs.map((arc) => {
+    let [x, y] = [0, 0];
+    return arc.map(([right, down]): Point => {
+      x += right;
+      y += down;
+      return [Math.round(x * scale[0] + translate[0]), Math.round(y * scale[1] + translate[1])];
+    });
+  });
+  const ringOf = (ring: Ring) => {
+    const [[left, top], ...points] = ring.flatMap((i) => (i < 0 ? lines[~i].toReversed() : lines[i]));
+    let [x, y] = [left, top];
+    let moves = "";
+    for (const [nextX, nextY] of points) {
+      if (nextX !== x || nextY !== y) moves += ` ${nextX - x} ${nextY - y}`;
+      [x, y] = [nextX, nextY];
+    }
+    return moves && `M${left} ${top}l${moves.slice(1)}z`;
+  };
+  const paths = objects.states.geometries.map((outline) => {
+    const rings = outline.type === "Polygon" ? outline.arcs : outline.arcs.flat();
+    return `<path id="${stateOf(outline.properties.name)}" d="${rings.map(ringOf).join("")}"/>`;
+  });
+  return `<svg xmlns="http://www.w3.org/2000/svg">${paths.join("")}</svg>`;
+}
