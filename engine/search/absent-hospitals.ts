@@ -17,7 +17,9 @@ const states = entriesOf("absent-state").flatMap(({ what, phrases }) =>
 
 /**
  * Names the kinds of hospitals, and the states, that words ask for and that this data can't have. The code of the state in
- * which a search is, such as VA, names none.
+ * which a search is, such as VA, names no kind.
+ *
+ * @param searched the state in which the search is, null for the nation
  */
 export function absentHospitals(
   image: Image,
@@ -27,8 +29,10 @@ export function absentHospitals(
   const index = indexOf(image, "facility");
   const named = [...kinds, ...states].flatMap(({ phrase, absent, state }) => {
     const isNamed =
-      phrase[0] !== searched?.toLowerCase() &&
-      words.some((_, at) => phrase.every((word, i) => words[at + i] === word));
+      state !== undefined && state === searched?.toLowerCase()
+        ? true
+        : phrase[0] !== searched?.toLowerCase() &&
+          words.some((_, at) => phrase.every((word, i) => words[at + i] === word));
     return isNamed && absent !== undefined && (state === undefined || !hasState(index, state))
       ? [absent]
       : [];

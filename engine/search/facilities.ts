@@ -1,4 +1,4 @@
-import type { Image } from "../image/image.ts";
+import { type Image, textAt } from "../image/image.ts";
 import { absentHospitals } from "./absent-hospitals.ts";
 import { besideName, findOtherwise } from "./facility-guesses.ts";
 import { findCodes, findNames } from "./facility-names.ts";
@@ -13,7 +13,7 @@ import { facilitiesInCity } from "./places.ts";
 import { termsIn } from "./procedure-terms.ts";
 import type { Absent } from "./procedure-words.ts";
 import type { Asked } from "./reading.ts";
-import { saysSomething } from "./text.ts";
+import { indexWords, meaningOf, saysSomething } from "./text.ts";
 import { indexOf } from "./text-index.ts";
 
 /*
@@ -71,9 +71,14 @@ export function findFacilities(
   if (isAll && !asked.isHere && words.some(isHospital) && (words.every(isHospital) || found.isEmpty))
     for (const facility of index.byName) found.enter(facility, ranks.rest, 0);
   found.ignored = [...asked.ignored, ...found.ignored];
-  const procedures = absentProcedures(words, found);
-  // What is named by a whole name, or is in a place that is written out, isn't the kind that is absent.
-  const hospitals = found.isNamed || found.isOnePlace ? [] : absentHospitals(image, words, state);
+  const procedures = isAll && asked.isHere && found.isEmpty ? [] : absentProcedures(words, found);
+  // What is named by a whole name, or is in a place that is written out, isn't the kind that is absent. Nor is the only
+  // hospital with the words in its name.
+  const [only] = found.ranked.size === 1 && found.ignored.length === 0 ? found.ranked.keys() : [];
+  const name = only === undefined ? [] : indexWords(textAt(image.facilityName, only));
+  const others = words.filter((word) => !name.includes(meaningOf(word)));
+  const isMeant = !found.isEmpty && (found.isNamed || found.isOnePlace);
+  const hospitals = isMeant ? [] : absentHospitals(image, others, state);
   const isDoubted =
     (isAll && !found.isNamed && !found.isOnePlace) ||
     found.ignored.length > 0 ||

@@ -64,7 +64,7 @@ export function findPlaces(
     const isAll = words.length > 0 && !words.some(saysSomething);
     if (!isAll || state === null || !words.some((word) => kinds.has(meaningOf(word)))) return;
     const { byName } = indexOf(image, "facility");
-    for (const facility of byName) found.enter(facility, ranks.place, 0);
+    for (const facility of byName) found.enter(facility, ranks.place, scoreOf(facility).score);
     found.onePlace = new Set(byName);
     return;
   }
@@ -101,10 +101,13 @@ export function findPlaces(
       found.enter(facility, rank, (2 * share + scoreOf(facility).score) / (3 + 3 * i));
     }
   }
+  // In "va hospital richmond", the letters are before a word for a hospital, and may be no state.
+  const isApart = span.length > 1 && words[words.indexOf(span[0]) + 1] !== span[1];
+  const letters = isState(places[0]) ? span : isApart ? span.slice(0, 1) : [];
   const isOne =
     states.size <= 1 &&
     !places.some(({ kind }) => kind === "region") &&
-    !(isState(places[0]) && absentHospitals(image, span, state).length > 0) &&
+    absentHospitals(image, letters, state).length === 0 &&
     !(isWhole && isBegun(image, span, places[0]));
   if (isOne) found.onePlace = there;
 }

@@ -1,9 +1,18 @@
 import { findFacility } from "../answers/facilities.ts";
 import { type Image, textAt } from "../image/image.ts";
+import { isZip } from "../image/places.ts";
 import { stateNames } from "../snapshot/schema.ts";
 import { groupOfCode, hcpcsCodeIn, otherCodeIn } from "./codes.ts";
 import { doubtful } from "./lexicon.ts";
-import { documentsWith, hasState, levelBits, matchedTerms, oneTypo, type Term } from "./matching.ts";
+import {
+  documentsWith,
+  hasState,
+  isNumber,
+  levelBits,
+  matchedTerms,
+  oneTypo,
+  type Term,
+} from "./matching.ts";
 import { mostPlaceWords, placesNamed, stateOf } from "./places.ts";
 import type { Asked } from "./reading.ts";
 import { saysSomething } from "./text.ts";
@@ -20,8 +29,10 @@ export interface NoMatch {
   otherCode: string | undefined;
   /** A HCPCS or CPT code that is in no group of the data. */
   code: string | undefined;
-  /** A CCN that no hospital has. */
+  /** A CCN, or five digits, that no hospital has and that are no ZIP code. */
   ccn: string | undefined;
+  /** A place that a search for procedures names, and nothing else. */
+  place: string | undefined;
   /** Whether the search asks for hospitals around the person who asks. */
   isHere: boolean;
   /** A region that is named, and of which nothing is known. */
@@ -38,28 +49,39 @@ export interface NoMatch {
 
 const mostNear = 3;
 
-/** @param unwanted positions of matches that have no prices, or none in the state */
+/**
+ * @param unwanted positions of matches that have no prices, or none in the state
+ * @param state the state in which the search is, null for the nation
+ */
 export function whyNothing(
   image: Image,
   asked: Asked,
   terms: readonly Term[],
   unwanted: readonly number[],
   isPriced: (document: number) => boolean,
+  state: string | null,
 ): NoMatch {
   const { kind, text, words } = asked;
   const index = indexOf(image, kind);
   const code = kind === "procedure" ? hcpcsCodeIn(text) : undefined;
-  const ccn = kind === "facility" ? /^\D*(\d{6})\D*$/.exec(text)?.[1] : undefined;
+  const ccn = kind === "facility" ? /^\D*(\d{5,6})\D*$/.exec(text)?.[1] : undefined;
+  const isKnown = ccn !== undefined && (isZip(image, ccn) || findFacility(image, ccn) >= 0);
+  const isPlace = kind === "procedure" && placesNamed(image, asked.typed).length > 0;
+  const without = wordWithout(image, index, terms, isPriced);
+  // Words that fit any hospital find none in such a state.
+  const isAll = state !== null && without.word === undefined;
+  const searched = isAll ? emptyStateIn(index, [state.toLowerCase()]) : undefined;
   return {
     elsewhere: unwanted.filter(isPriced),
     unpriced: unwanted.filter((document) => !isPriced(document)),
     otherCode: otherCodeIn(text),
     code: code !== undefined && image.procedureOf.has(groupOfCode(image, code) ?? "") ? undefined : code,
-    ccn: ccn !== undefined && findFacility(image, ccn) >= 0 ? undefined : ccn,
+    ccn: isKnown ? undefined : ccn,
+    place: isPlace && groupOfCode(image, text.trim()) === undefined ? text.trim() : undefined,
     isHere: asked.isHere,
     region: kind === "facility" ? regionIn(image, words) : undefined,
-    emptyState: kind === "facility" ? emptyStateIn(index, words) : undefined,
-    ...wordWithout(image, index, terms, isPriced),
+    emptyState: kind === "facility" ? (emptyStateIn(index, words) ?? searched) : undefined,
+    ...without,
   };
 }
 
@@ -132,6 +154,8 @@ function nameOf(image: Image, kind: DocumentKind, document: number): string {
 
 /** The positions of words with at most one typo more than a match may have, the closest first. */
 function closeWords(index: SearchIndex, word: string): number[] {
+  // Another number is another place or procedure.
+  if (isNumber(word)) return [];
   const letters = [...word].length;
   const close: { word: number; typos: number }[] = [];
   forEachClose(index, word, letters, allowedTypos(letters) + 1, (found, typos) => {

@@ -47,12 +47,15 @@ function readForFacilities(image: Image, text: string): Asked {
   // A single word may be the beginning of a name, such as clinica of clinical.
   const isName = (word: string) => split.length === 1 && beginsWord(index, word);
   const { words: english, isSpanish } = inEnglish("facility", split, isName);
-  const small = isSpanish ? withoutSmallWords("facility", english, capitalsIn(rest)) : english;
+  const small = isSpanish
+    ? withoutSmallWords("facility", withoutArticles(image, english), capitalsIn(rest))
+    : english;
   const { words, isHere } = withoutHere(small);
   const meant = words.filter((word, i) => !isLabel(word, words[i + 1]) && !isSelf(word, words[i - 1]));
   const typed = plainWords(joined);
   return {
-    ...{ kind: "facility", text, isHere, miles, ignored, place: null, placeWords: [] },
+    ...{ kind: "facility", text, miles, ignored, place: null, placeWords: [] },
+    isHere: isHere || words.some((word) => nearestWords.has(word)),
     typed: typed.filter((word, i) => !isLabel(word, typed[i + 1])),
     words: withState(image, saintsMeant(meant)),
   };
@@ -62,12 +65,7 @@ function readForProcedures(image: Image, text: string): Asked {
   const { rest: undiagnosed, diagnoses } = withoutDiagnoses(text);
   const split = splitWords(undiagnosed.replace(age, " ").replace(vertebrae, "$1"));
   const { words: english, isSpanish } = inEnglish("procedure", split, () => false);
-  // The article alone isn't Los Angeles, and the one of a city's name stays.
-  const asked = isSpanish
-    ? english.filter(
-        (word, i) => !articles.has(word) || i + 1 === english.length || isCityAt(image, english, i),
-      )
-    : english;
+  const asked = isSpanish ? withoutArticles(image, english) : english;
   const capitals = capitalsIn(undiagnosed);
   const { rest, place, span, aside } = placeIn(image, asked, capitals);
   const plain = isSpanish ? withoutSmallWords("procedure", rest, capitals) : rest;
@@ -147,6 +145,7 @@ const labels = phrasesOf("numbered");
 const isLabel = (word: string, next: string | undefined) =>
   next !== undefined && labels.has(word) && /^\d/.test(next);
 
+const nearestWords = phrasesOf("nearest");
 const heres = Array.from(phrasesOf("here"), (phrase) => phrase.split(" ")).sort(
   (a, b) => b.length - a.length,
 );
@@ -244,6 +243,10 @@ function isSaint(index: SearchIndex, name: string): boolean {
   return phrases.size > 0 || findWord(index, word) >= 0;
 }
 
+/** Leaves out Spanish articles. One alone isn't Los Angeles, and the one of a city's name stays. */
+const withoutArticles = (image: Image, words: readonly string[]) =>
+  words.filter((word, i) => !articles.has(word) || i + 1 === words.length || isCityAt(image, words, i));
+
 type Phrases = ReadonlyMap<string, readonly string[]>;
 
 const articles = phrasesOf("spanish-article");
@@ -287,12 +290,18 @@ function inEnglish(kind: DocumentKind, words: readonly string[], isName: (word: 
   return { words: english, isSpanish: english.some((word, i) => word !== words[i]) };
 }
 
+const beforePlace = phrasesOf("before-place");
+
 /**
- * Leaves out small Spanish words. Many are words of names too, so call this only beside other Spanish words. In capitals,
- * DE and MI are states.
+ * Leaves out small Spanish words. Many are words of names too, so call this only beside other Spanish words. In capitals, and
+ * at the end after a word such as in, DE and MI are states.
  */
-const withoutSmallWords = (kind: DocumentKind, words: readonly string[], capitals: ReadonlySet<string>) =>
-  replaced(words, smallWords[kind], (word) => capitals.has(word) && stateOf(word) !== undefined);
+function withoutSmallWords(kind: DocumentKind, words: readonly string[], capitals: ReadonlySet<string>) {
+  const last = beforePlace.has(words.at(-2) ?? "") ? words.at(-1) : undefined;
+  const isState = (word: string) =>
+    (word === last || capitals.has(word)) && word.length === 2 && stateOf(word) !== undefined;
+  return replaced(words, smallWords[kind], isState);
+}
 
 /** Replaces Spanish names of saints, which may also be cities, by English ones. Returns undefined if there is none. */
 export function saintsInEnglish(words: readonly string[]): readonly string[] | undefined {

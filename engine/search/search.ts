@@ -57,7 +57,7 @@ export function search(
   const alternative = state === null ? alternativeTo(image, asked, text, found) : null;
   if (found.total === 0) {
     const { terms, unwanted } = found;
-    const why = whyNothing(image, asked, terms, unwanted, pricedIn(image, kind, null));
+    const why = whyNothing(image, asked, terms, unwanted, pricedIn(image, kind, null), state);
     return { ...nothing, place: asked.place, matched: [], absent: found.absent, alternative, why };
   }
   const end = offset + limit;

@@ -42,11 +42,11 @@ export function noMatches(
 ): ApiError {
   const what = `no ${kind} matches ${echo(text)}`;
   const reasons = why === undefined ? [] : reasonsFor(image, kind, text, why);
-  const elsewhere = why?.elsewhere.length ?? 0;
+  // What is absent matters more than other states, and than a code or a ZIP code beside it.
+  if (absent.length > 0) return notHeld(image, what, absent);
+  const elsewhere = why?.emptyState === undefined ? (why?.elsewhere.length ?? 0) : 0;
   if (elsewhere > 0)
     return notFound(image, `${what}${inState(state)}`, `${elsewhere} with prices match in other states`);
-  // What is absent matters more than a code or a ZIP code beside it.
-  if (absent.length > 0) return notHeld(image, what, absent);
   if (why !== undefined && why.unpriced.length > 0)
     return notFound(
       image,
@@ -59,9 +59,11 @@ export function noMatches(
 
 /** What a text names that this data has nothing for, the most telling first. */
 function reasonsFor(image: Image, kind: DocumentKind, text: string, why: NoMatch): string[] {
-  const { otherCode, code, isHere, region, emptyState, ccn, word } = why;
+  const { otherCode, code, isHere, region, emptyState, ccn, place, word } = why;
   const reasons = [
     otherCode,
+    place &&
+      `${echo(place)} is a place, and names no procedure; add what is done, as in \`knee replacement near Boston, MA\`, or list hospitals there with type=facility`,
     code &&
       (groupIncluding(image, text) ??
         `no procedure group is known to include the code ${code}; it may be in a group that this data lacks, because the data has comprehensive APCs only; ${searchFor(image, text)}`),
@@ -72,7 +74,8 @@ function reasonsFor(image: Image, kind: DocumentKind, text: string, why: NoMatch
       `${echo(region)} is a region, and a search knows hospitals by city, state and ZIP code; add one of these, ` +
         "or list hospitals around a ZIP code by /healthcare/facilities?near=",
     emptyState && `this data set has no hospital in ${emptyState}`,
-    ccn && `no hospital has the CCN ${ccn}; search by its name and city instead`,
+    ccn &&
+      `no hospital has the ${ccn.length === 6 ? "" : "ZIP code or "}CCN ${ccn}; search by its name and city instead`,
     word === undefined ? (/[\p{L}\p{N}]/u.test(text) ? whatToAdd[kind] : "it has no word in it") : undefined,
   ];
   return reasons.flatMap((reason) => (reason === undefined || reason === "" ? [] : reason));

@@ -243,6 +243,19 @@ describe("the message of a search without results", () => {
       told("q=ccn+999999"),
       /: no hospital has the CCN 999999; search by its name and city instead$/,
     );
+    assert.match(told("q=99999"), /: no hospital has the ZIP code or CCN 99999; search by its name and/);
+  });
+
+  test("within a state without hospitals, words for any hospital say so, and Maryland has its reason", () => {
+    assert.match(told("q=hospital&state=GU"), /: this data set has no hospital in Guam \(GU\)$/);
+    for (const q of ["hospital", "grace"])
+      assert.match(told(`q=${q}&state=MD`), /: "Hospitals in Maryland" is not in this data set\. /);
+    assert.match(told("q=grace&state=GU"), / in GU in data version 2024.3: 2 with prices match in other/);
+  });
+
+  test("a place alone in a search for procedures is called one", () => {
+    for (const q of ["Tampa", "Boise, ID", "Idaho"])
+      assert.match(told(`q=${q}&type=procedure`), /: "(Tampa|Boise, ID|Idaho)" is a place, and names no pro/);
   });
 
   test("what is absent is said first, also beside a code or a ZIP code", () => {

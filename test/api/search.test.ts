@@ -109,7 +109,8 @@ describe("words that fit anything", () => {
 
   for (const q of [
     ...["hospitals near me", "best hospital near me", "Hospital close to me", "near me", "nearby"],
-    ...["closest hospital to me", "nearest medical center to me", "cerca de mí"],
+    ...["closest hospital to me", "nearest medical center to me", "cerca de mí", "nearest hospital"],
+    ...["emergency room near me", "closest emergency room", "hospital más cercano"],
   ])
     test(`a search for hospitals around asks for a place: ${q}`, () => {
       assert.match(

@@ -85,9 +85,14 @@ test("the in, en or de before a city isn't a state, and a city that several stat
     assert.ok(search(image, "facility", query, 0, 1).scores[0] < 0.5, query);
 });
 
-test("letters of a state in capitals beside words for hospitals are the state, in English and in Spanish", () => {
+test("letters of a state beside words for hospitals are the state, in English and in Spanish", () => {
   for (const code of new Set(hospitals.map(({ state }) => state)))
-    for (const query of [`${code} hospitals`, `hospitals in ${code}`, `hospitales en ${code}`]) {
+    for (const query of [
+      `${code} hospitals`,
+      `hospitals in ${code}`,
+      `hospitales en ${code}`,
+      `hospitales en ${code.toLowerCase()}`,
+    ]) {
       // LA and VA mean something else as well.
       if (["LA", "VA"].includes(code)) continue;
       const { documents, scores } = search(image, "facility", query, 0, 1);
@@ -101,6 +106,39 @@ test("a city that begins with a Spanish article keeps it in a Spanish search for
     if (!/^(el|la|los|las) /.test(city) || states.size > 1) continue;
     const { place } = search(image, "procedure", `reemplazo de rodilla en ${city}`, 0, 1);
     assert.ok(place !== null && "near" in place && place.near.toLowerCase().startsWith(city), city);
+  }
+});
+
+test("a Spanish article before a city or state says nothing, unless a city's name begins with it", () => {
+  const random = seededRandom(seed);
+  const places = [...statesOf.keys()].filter(() => random.int(10) === 0);
+  const allFound = (query: string) => search(image, "facility", query, 0, hospitals.length).documents;
+  for (const place of ["bronx", "florida", ...places])
+    for (const article of ["el", "la", "los", "las"]) {
+      const words = [article, ...splitWords(place)];
+      if (words.some((_, i) => i > 0 && citiesNamed(image, words.slice(0, i + 1)).length > 0)) continue;
+      const query = `hospitales en ${article} ${place}`;
+      const found = new Set(allFound(query));
+      assert.ok(found.size > 0, query);
+      for (const facility of allFound(`hospitals in ${place}`)) assert.ok(found.has(facility), query);
+    }
+});
+
+test("the letters VA before a word for a hospital name Veterans Affairs and are no sure state", () => {
+  for (const city of new Set(hospitals.map((each) => each.city)))
+    for (const query of [`va hospital ${city}`, `VA hospital in ${city}`]) {
+      const { absent, scores } = search(image, "facility", query, 0, 1);
+      assert.ok(!(scores[0] >= 0.5), query);
+      assert.match(absent[0].name, /Veterans/, query);
+    }
+  // Another city that sounds alike isn't meant.
+  assert.equal(search(image, "facility", "VA hospital in Dallas", 0, 1).total, 0);
+});
+
+test("the only hospital that has the words of a kind in its name isn't the kind that is absent", () => {
+  for (const query of ["Cincinnati Children's", "st jude fullerton"]) {
+    const { absent, scores, total } = search(image, "facility", query, 0, 1);
+    assert.deepEqual([total, absent, scores[0] >= 0.5], [1, [], true], query);
   }
 });
 
