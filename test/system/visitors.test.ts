@@ -250,6 +250,9 @@ testOfClicks(
   },
 );
 
+/** Each address gets one account. */
+let signups = 0;
+
 testOfClicks(
   "the form for a key says at once what is wrong, shows that it works, and takes an error away when its field changes",
   async () => {
@@ -291,7 +294,7 @@ testOfClicks(
     answered.resolve();
     const refused = page.getByText("This must be another one.");
     await refused.waitFor();
-    await email.fill("bob@example.org");
+    await email.fill(`bob${++signups}@example.org`);
     await refused.waitFor({ state: "detached" });
     await name.focus();
     assert.equal(await refused.count(), 0, "the refusal doesn't stand under another address");
