@@ -174,9 +174,8 @@ export function matchTypos(
 ): void {
   const { kind } = index;
   const letters = [...word].length;
-  // Numbers don't match with typos, because another number means another place or procedure.
-  if (allowed === 0 || /^[0-9]+$/.test(word)) return;
-  if (kind === "procedure" && /[0-9]/.test(word)) return;
+  // Words with digits don't match with typos, because another number means another place or procedure.
+  if (allowed === 0 || /[0-9]/.test(word)) return;
   forEachClose(index, word, letters, allowed, (close, typos) => {
     if (typos === 0) return;
     if (kind === "procedure") {

@@ -184,13 +184,8 @@ function placeNamed(
 /** Whether a procedure is meant whose name has the whole name of a city: the Boston of a Boston KPro. */
 function isInProcedure(city: readonly string[], others: readonly string[]): boolean {
   const held = termsIn([...city, ...others]).held?.words;
-  return (
-    others.some((word) => makers.has(word)) || city.every((word) => held?.includes(procedureMeaning(word)))
-  );
+  return city.every((word) => held?.includes(procedureMeaning(word)));
 }
-
-/** Boston Scientific makes devices, and is no city. */
-const makers = phrasesOf("maker");
 
 const isProcedure = (image: Image, words: readonly string[]) =>
   termsIn(words).held !== undefined ||

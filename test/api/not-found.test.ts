@@ -83,8 +83,7 @@ const messages: Record<string, [target: string, message: string][]> = {
   ].map(([ccn, message]) => [`/healthcare/facilities/${ccn}`, message]),
   "a search whose every match has no price": [
     ["5115&type=procedure", 'no procedure that matches "5115" has prices: all 37 rows are suppressed'],
-    // The query's digits are in the names of 12 facilities, in 11 of them with a typo.
-    ["CA1500", 'no facility that matches "CA1500" has prices: all 12 rows are suppressed'],
+    ["CA1500", 'no facility that matches "CA1500" has prices: the only row is suppressed'],
     ...["city in ny 000003", "city in ny"].map((q): [string, string] => [
       q.replaceAll(" ", "+"),
       `no facility that matches "${q}" has prices: all 3 rows are suppressed or incomplete`,

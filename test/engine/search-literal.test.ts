@@ -109,6 +109,13 @@ test("a city that begins with a Spanish article keeps it in a Spanish search for
   }
 });
 
+test("a city with hospitals beside a procedure isn't meant if a larger one of its name has none", () => {
+  for (const city of ["carlsbad", "rockport", "sunnyvale"]) {
+    const { place, ignored } = search(image, "procedure", `level 2 excision ${city}`, 0, 1);
+    assert.deepEqual([place, ignored], [null, [city]]);
+  }
+});
+
 test("a Spanish article before a city or state says nothing, unless a city's name begins with it", () => {
   const random = seededRandom(seed);
   const places = [...statesOf.keys()].filter(() => random.int(10) === 0);
