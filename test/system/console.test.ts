@@ -202,10 +202,9 @@ function replaceStream() {
 function labelFaults(): string[] {
   return [...document.querySelectorAll(".plot svg")].flatMap((svg) => {
     const edge = svg.getBoundingClientRect();
-    const labels = [...svg.querySelectorAll(":scope > text")].map((one) => ({
-      text: one.textContent ?? "",
-      box: one.getBoundingClientRect(),
-    }));
+    const labels = [...svg.querySelectorAll("text")]
+      .filter((one) => one.checkVisibility())
+      .map((one) => ({ text: one.textContent ?? "", box: one.getBoundingClientRect() }));
     return labels.flatMap(({ text, box: a }, i) => [
       ...(a.left < edge.left - 1 || a.right > edge.right + 1 ? [`${text} is cut`] : []),
       ...labels
@@ -279,7 +278,7 @@ for (const viewport of [narrow, wide])
             ["2xx, 3xx", "429", "90%", "99%", "median"],
             what,
           );
-        const drawn = page.locator(".plot svg[role=img] > text");
+        const drawn = page.locator(".plot svg[role=img] text:visible");
         if (seconds > 10 && rate > 0) assert.ok((await drawn.count()) >= 2, what);
         assert.equal(
           await page.getByText("no requests", { exact: true }).count(),

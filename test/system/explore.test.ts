@@ -12,7 +12,7 @@ import type {
 import { dollarScale, letterWidth, placedTicks } from "../../server/parts/portal/browser/picture.ts";
 import { states } from "../../server/parts/portal/browser/states.ts";
 import { isPriced, paysTitle, shareOf } from "../../server/parts/portal/browser/words.ts";
-import { money } from "../../server/shared/browser/format.ts";
+import { leastWidths } from "../../server/shared/browser/labels.ts";
 import {
   accessibilityFaults,
   addressed,
@@ -811,16 +811,16 @@ testOfClicks("on a phone, a tap on what isn't here leads to why, and where it is
 });
 
 test("a scale of dollars has at least two amounts at any width, three if they fit, and none overlaps or is cut", () => {
-  for (const width of [150, 170, 210, 328, 700, 1400])
+  for (const width of leastWidths)
     for (const low of [9.5, 100, 263, 1204, 2010, 9100])
       for (const ratio of [1, 2.7, 11, 32, 400]) {
-        const scale = dollarScale([low, low * ratio], 0, width);
-        const placed = placedTicks(scale, width);
-        const said = `${width} ${low} ${ratio}: ${placed.map(({ tick }) => tick)}`;
-        assert.ok(placed.length >= (width >= 210 && ratio > 4 && ratio < 100 ? 3 : 2), said);
-        const ends = placed.map(({ tick, at }) => {
-          const half = (money(tick).length * letterWidth) / 2;
-          return [at - half, at + half];
+        const placed = placedTicks(dollarScale([low, low * ratio]), width);
+        const said = `${width} ${low} ${ratio}: ${placed.map(({ text }) => text)}`;
+        assert.ok(placed.length >= (width >= 220 && ratio > 4 && ratio < 100 ? 3 : 2), said);
+        const ends = placed.map(({ text, at, anchor }) => {
+          const long = text.length * letterWidth;
+          const left = (at * width) / 100 - { start: 0, middle: long / 2, end: long }[anchor];
+          return [left, left + long];
         });
         assert.ok(
           ends.every(([left], i) => left > (ends[i - 1]?.[1] ?? -1)),
@@ -1273,6 +1273,49 @@ test("marks of hospitals with nearly the same charge don't overlap", async () =>
   assert.deepEqual(covered, []);
 });
 
+for (const viewport of [wide, narrow])
+  test(`at ${viewport.width} pixels, texts of drawings are large enough, and none covers another one`, async () => {
+    const { data } = await answerOf<FacilitiesAnswer>("/api/v1/healthcare/facilities?procedure=5072&limit=3");
+    const compared = data.map(({ ccn }) => ccn).join(",");
+    for (const path of [
+      `/?procedure=5072&with=${compared}`,
+      "/?procedure=5073&state=AL",
+      "/facilities/000001",
+    ]) {
+      const { page } = await open(path, { viewport });
+      await isDrawn(page);
+      const drawings = await page.locator(".drawing").evaluateAll((all) =>
+        all.map((drawing) =>
+          [...drawing.querySelectorAll("text")]
+            .filter((text) => text.checkVisibility())
+            .map((text) => ({
+              text: text.textContent ?? "",
+              size: (text.getScreenCTM()?.a ?? 0) * Number.parseFloat(getComputedStyle(text).fontSize),
+              box: text.getBoundingClientRect().toJSON() as DOMRect,
+            })),
+        ),
+      );
+      const texts = drawings.flat();
+      assert.ok(texts.length > 0, path);
+      assert.deepEqual(
+        texts.filter(({ size }) => size < 11.99),
+        [],
+        path,
+      );
+      const covered = drawings.flatMap((texts) =>
+        texts.flatMap(({ text, box: a }, i) =>
+          texts
+            .slice(i + 1)
+            .filter(
+              ({ box: b }) => a.x < b.right && b.x < a.right && a.y + 2 < b.bottom && b.y + 2 < a.bottom,
+            )
+            .map((other) => `${text} and ${other.text}`),
+        ),
+      );
+      assert.deepEqual(covered, [], path);
+    }
+  });
+
 interface Box {
   what: string;
   left: number;
@@ -1304,15 +1347,6 @@ test("on paper each drawing, row and text is within its card, and no card covers
   const [{ ccn }] = list.data;
   const compared = `&with=${list.data.map((one) => one.ccn).join(",")}`;
   const { page } = await open("/");
-  // A browser prints with the drawings of the window, so they aren't measured again.
-  await page.addInitScript("ResizeObserver = class { observe() {} disconnect() {} }");
-  const ticksOf = () =>
-    page.locator(".list .tick line").evaluateAll((ticks) =>
-      ticks.map((tick) => {
-        const axis = tick.closest(".drawing")?.getBoundingClientRect() ?? new DOMRect();
-        return Math.round((100 * (tick.getBoundingClientRect().x - axis.x)) / axis.width);
-      }),
-    );
   const nation = "/?procedure=5072";
   const alone = [nation, `${nation}${compared}`];
   for (const path of alone)
@@ -1322,21 +1356,16 @@ test("on paper each drawing, row and text is within its card, and no card covers
     });
   // Letter and A4 with margins of a centimetre, and small pages, which end at many places.
   for (const path of [...alone, `${nation}&state=NY${compared}`, `/facilities/${ccn}?procedure=5072`])
-    for (const [width, height, isTold] of [
-      [740, 980, true],
-      [718, 1047, false],
-      [600, 560, false],
-    ] as const) {
+    for (const [width, height] of [
+      [740, 980],
+      [718, 1047],
+      [600, 560],
+    ]) {
       await page.emulateMedia({ media: "screen" });
       await page.setViewportSize(wide);
       await page.goto(path);
       await page.locator(".list tbody tr").first().waitFor();
       if (alone.includes(path)) await card(page, "Over the years").locator(".run").first().waitFor();
-      const ticks = await ticksOf();
-      if (isTold)
-        await page.evaluate(() => {
-          dispatchEvent(new Event("beforeprint"));
-        });
       await page.emulateMedia({ media: "print" });
       await page.setViewportSize({ width, height });
       // Columns end like pages.
@@ -1366,7 +1395,7 @@ test("on paper each drawing, row and text is within its card, and no card covers
       );
       assert.deepEqual(covered, [], `${path} at ${width}`);
       const texts = await page
-        .locator(".picture .drawing text")
+        .locator(".drawing text:visible")
         .evaluateAll((all) =>
           all.map(
             (text) =>
@@ -1374,8 +1403,12 @@ test("on paper each drawing, row and text is within its card, and no card covers
               Number.parseFloat(getComputedStyle(text).fontSize),
           ),
         );
-      assert.ok(!isTold || texts.every((size) => size > 10), `${path}: texts are large enough to read`);
-      assert.deepEqual(await ticksOf(), ticks, "the list's amounts stand where they did");
+      // A hospital's list leaves its scale no room for texts.
+      assert.ok(texts.length > 0 || path.startsWith("/facilities/"), path);
+      assert.ok(
+        texts.every((size) => size >= 12),
+        `${path}: texts are large enough`,
+      );
       const said = await page.locator("main").innerText();
       assert.ok(!said.includes("can be compared"), "a hint for the screen");
       if (path.includes(compared))

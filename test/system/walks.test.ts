@@ -489,10 +489,10 @@ testOfClicks(
       await charges.locator(".bar, .facility-dot").first().waitFor();
       const pictures = path.includes("near=") ? [charges] : [charges, map];
       if (pictures.includes(map)) await map.locator(".state").first().waitFor();
-      const ticks = await charges.locator(".tick text").allTextContents();
+      const ticks = await charges.locator(".tick text:visible").allTextContents();
       assert.ok(ticks.length >= 3, `${path}: ${ticks}`);
       for (const tick of ticks) assert.match(tick, /^\$[125]0*(,000)*$/, path);
-      const boxes = await map.locator(".legend text").evaluateAll((all) =>
+      const boxes = await map.locator(".legend text:visible").evaluateAll((all) =>
         all.map((text) => {
           const { left, right, top, bottom } = text.getBoundingClientRect();
           return { left, right, top, bottom, text: text.textContent };
@@ -1175,7 +1175,7 @@ testOfClicks("an analyst compares two hospitals over four years", async () => {
       await act(field(page, "Compare a hospital", facility.ccn));
       await act(option(page, facility.facility));
     }
-    const lines = page.locator(".drawing .mark path.line");
+    const lines = page.locator(".drawing .mark:has(.line)");
     await lines.nth(1).waitFor();
     assert.equal(await lines.count(), 2);
     const rows = page.locator(".facilities tr.pinned");

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import * as d3 from "../../../shared/browser/d3.ts";
 import { html } from "../../../shared/browser/html.ts";
-import { placedLabels, useWidth } from "../../../shared/browser/width.ts";
+import { byWidth, placedLabels } from "../../../shared/browser/labels.ts";
 import type { Sample } from "./sample.ts";
 
 /** Draws live lines over time, with a legend that has the values at the pointer, and a table of the numbers. */
@@ -51,7 +51,6 @@ export function Lines(props: LinesProps) {
 function Drawing({ title, samples, now, range, seconds, series, isLogarithmic, text }: LinesProps) {
   /** Unix milliseconds below the pointer; null while the pointer isn't on the drawing. */
   const [pointed, setPointed] = useState<number | null>(null);
-  const [measured, width] = useWidth();
   const timeOf = ({ at }: Sample) => at * 1000;
   const last = samples.at(-1)?.at ?? Date.now() / 1000;
   const x = d3.scaleTime([(last - seconds) * 1000, last * 1000], [0, 100]);
@@ -101,10 +100,10 @@ function Drawing({ title, samples, now, range, seconds, series, isLogarithmic, t
   return html`<${Legend} series=${series} sample=${shown ?? now} time=${shown ? clock(timeOf(shown), "2-digit") : `last ${range.replace(/^an? /, "")}`} text=${text} />
     <div class="plot">
     <svg width="100%" height=${height} aria-hidden="true">${rows.map((row) => html`<text x="100%" y=${y(row)} dy="0.32em" text-anchor="end">${text(row)}</text>`)}</svg>
-    <div ref=${measured}><svg width="100%" height=${height} role="img" aria-label=${`${title}: lines over time; the table has the numbers`} onPointerMove=${onPointerMove} onPointerLeave=${() => setPointed(null)}>
+    <div class="by-width"><svg width="100%" height=${height} role="img" aria-label=${`${title}: lines over time; the table has the numbers`} onPointerMove=${onPointerMove} onPointerLeave=${() => setPointed(null)}>
       ${rows.map((row) => html`<line class="grid" x2="100%" y1=${y(row)} y2=${y(row)} />`)}
       ${samples.length > 0 && values.length === 0 && html`<text x="50%" y=${(top + floor) / 2} text-anchor="middle">no requests</text>`}
-      ${timesOn(x.copy().range([0, width]), width).map(({ at, text }) => html`<text x=${at} y=${floor + 18} text-anchor="middle">${text}</text>`)}
+      ${byWidth((width) => timesOn(x, width).map(({ at, text, anchor }) => html`<text x=${`${at}%`} y=${floor + 18} text-anchor=${anchor}>${text}</text>`))}
       ${shown && html`<line class="grid" x1=${`${x(timeOf(shown))}%`} x2=${`${x(timeOf(shown))}%`} y1=${top} y2=${floor} />`}
       <svg viewBox=${`0 0 100 ${height}`} preserveAspectRatio="none">
         ${series.map((one) => html`<path d=${lineOf(one)} ...${strokeOf(one)} />`)}
@@ -114,10 +113,10 @@ function Drawing({ title, samples, now, range, seconds, series, isLogarithmic, t
 }
 
 /**
- * Finds round times on a scale, with positions for their labels. No label is cut off, and no labels overlap.
- * @param x a scale to pixels
+ * Finds round times on a scale, with anchors for their labels. No label is cut off, and no labels overlap.
+ * @param x a scale to percent
  */
-function timesOn(x: d3.ScaleTime<number, number>, width: number): { at: number; text: string }[] {
+function timesOn(x: d3.ScaleTime<number, number>, width: number) {
   for (let most = 5; most > 0; most--) {
     const labels = x.ticks(most).map((time) => ({ at: x(time), text: clock(time) }));
     const { placed, isWhole } = placedLabels(labels, width, letterWidth);

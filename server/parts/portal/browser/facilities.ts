@@ -95,8 +95,7 @@ export function Facilities({ view, scope }: { view: View; scope: ProcedureAnswer
   const others = notCompared.slice(0, choice.shown - counted);
   const listed = counted + others.length;
   const own = top.flatMap(({ entry }) => [entry.submitted_charge, entry.medicare_allowed]);
-  const scale = () =>
-    dollarScale([allowed.min, allowed.max, summary.min_charge, summary.max_charge, ...own], 0, 100);
+  const scale = () => dollarScale([allowed.min, allowed.max, summary.min_charge, summary.max_charge, ...own]);
   const count = list.facilities;
   const place = isNear ? `-${choice.near}-${choice.within}mi` : choice.state ? `-${choice.state}` : "";
   const name = `opps-${source.data_version}-${code}${place}`;

@@ -1,6 +1,7 @@
 import * as d3 from "../../../shared/browser/d3.ts";
 import { money, percent, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
+import { byWidth } from "../../../shared/browser/labels.ts";
 import type { Priced, ProcedureAnswer } from "./answers.ts";
 import {
   type FigureColumn,
@@ -21,9 +22,9 @@ import {
   PinShape,
   placedTicks,
   type Scale,
+  Shape,
   Steps,
   useSteps,
-  Values,
 } from "./picture.ts";
 import { hospitals, isPriced, leastForQuartiles } from "./words.ts";
 
@@ -32,11 +33,14 @@ import { hospitals, isPriced, leastForQuartiles } from "./words.ts";
  * Below is what Medicare allows, on the same axis: the median, or each amount of few hospitals.
  */
 
-const side = 14;
+/** Pixels beside the drawing. */
+const [left, right] = [44, 14];
+/** No dots or marks overlap at this width in pixels, and so at none above. */
+const leastWidth = 240;
 
 export function Histogram({ view, scope }: { view: View; scope: ProcedureAnswer }) {
   const steps = useSteps();
-  const { width, active, setActive } = steps;
+  const { active, setActive } = steps;
   const { choice, few, pinned } = view;
   const { summary, allowed, histogram } = scope;
   const { edges, counts } = histogram;
@@ -51,26 +55,23 @@ export function Histogram({ view, scope }: { view: View; scope: ProcedureAnswer 
     ? `, median ${money(summary.median_charge)}, the middle half from ${money(summary.p25_charge)} to ${money(summary.p75_charge)}`
     : "";
   const label = `The charges of ${hospitals(summary.facilities)}: from ${money(summary.min_charge)} to ${money(summary.max_charge)}${quartiles}. Medicare allows from ${money(allowed.min)} to ${money(allowed.max)}.`;
-  if (width === 0) return html`<${Steps} label=${label} height=${height} ...${steps} />`;
+  if (!steps.isDrawn)
+    return html`<${Steps} label=${label} height=${height} left=${left} right=${right} ...${steps} />`;
   const own = marks.flatMap(({ entry }) => [entry.submitted_charge, entry.medicare_allowed]);
-  const x = dollarScale(
-    [allowed.min, allowed.max, summary.min_charge, summary.max_charge, ...own],
-    side + 26,
-    Math.max(width - side, side + 60),
-  );
+  const x = dollarScale([allowed.min, allowed.max, summary.min_charge, summary.max_charge, ...own]);
   const most = Math.max(...counts);
   const y = d3.scaleLinear([0, most], [floor, top + 22]);
   const bars = counts.map((count, i) => {
     const [from, to] = [x(edges[i]), x(edges[i + 1])];
     // The edges of a single charge's bar are equal, so it gets a fixed width.
-    return from === to ? { count, x: from - 5, width: 10 } : { count, x: from, width: to - from };
+    return from === to ? { count, x: from - 1, width: 2 } : { count, x: from, width: to - from };
   });
   const dots = few === null ? [] : swarm(few, x, middle, (floor - top) / 2);
   // Compared hospitals are marked at their dots, or else on the axis.
   const dotYOf = (ccn: string) =>
     dots.find(({ price }) => price.ccn === ccn)?.y ?? (few ? middle : floor - 6);
   // Below the axis, a note hides no bar, dot or median.
-  const noteY = floor + 24;
+  const noteY = `${floor + 24}px`;
   const noteOfBar = (i: number) => ({
     ...{ x: bars[i].x + bars[i].width / 2, y: noteY, isBelow: true },
     lines: [
@@ -86,25 +87,31 @@ export function Histogram({ view, scope }: { view: View; scope: ProcedureAnswer 
     const lines = [money(price.submitted_charge), price.facility, `${price.city}, ${price.state}`];
     return { x, y: noteY, isBelow: true, lines };
   };
+  const allowedAmounts = hasQuartiles
+    ? [scope.allowed.median]
+    : (few ?? []).map((one) => one.medicare_allowed);
   const median = x(summary.median_charge);
-  const isLeft = median + 120 > width;
+  const isLeft = median > 50;
+  const half = [x(summary.p25_charge), x(summary.p75_charge)];
   return html`<${Steps}
     label=${label}
     height=${height}
+    left=${left}
+    right=${right}
     count=${few ? dots.length : counts.length}
       ...${steps}
     noteOf=${few ? noteOfDot : noteOfBar}
     choose=${few ? (i: number) => pin(choice, dots[i].price.ccn) : undefined}
   >
-    <svg class="drawing" width=${width} height=${height} viewBox=${`0 0 ${width} ${height}`} role="img" aria-label=${label}>
-      ${hasQuartiles && html`<rect class="half" x=${x(summary.p25_charge)} width=${Math.max(0, x(summary.p75_charge) - x(summary.p25_charge))} y=${top} height=${floor - top} />`}
-      ${!few && html`<${Grid} ticks=${d3.ticks(0, most, 4).filter((tick) => Number.isInteger(tick) && tick > 0)} y=${y} from=${side + 22} to=${width - side} gap=${4} text=${whole} />`}
+    <svg class="drawing" height=${height} overflow="visible" role="img" aria-label=${label}>
+      ${hasQuartiles && html`<rect class="half" x=${`${half[0]}%`} width=${`${half[1] - half[0]}%`} y=${top} height=${floor - top} />`}
+      ${!few && html`<${Grid} ticks=${d3.ticks(0, most, 4).filter((tick) => Number.isInteger(tick) && tick > 0)} y=${y} text=${whole} />`}
       ${
         few
           ? dots.map(
               ({ price, x, y, radius }, i) => html`<circle
                 class=${`facility-dot ${i === active ? "active" : ""} ${canPin(choice, price.ccn) ? "choice" : ""}`}
-                cx=${x}
+                cx=${`${x}%`}
                 cy=${y}
                 r=${radius}
                 onPointerEnter=${() => setActive(i)}
@@ -116,31 +123,36 @@ export function Histogram({ view, scope }: { view: View; scope: ProcedureAnswer 
                 onPointerEnter=${() => setActive(i)}
                 class=${`bar ${i === active ? "active" : ""}`}
               >
-                <rect class="reach" x=${from} width=${wide} y=${top} height=${floor - top} />
-                <rect class="amount" x=${from + 0.5} width=${Math.max(wide - 1, 1)} y=${y(count)} height=${floor - y(count)} />
+                <rect class="reach" x=${`${from}%`} width=${`${wide}%`} y=${top} height=${floor - top} />
+                <rect class="amount" x=${`${from}%`} width=${`${wide}%`} y=${y(count)} height=${floor - y(count)} />
               </g>`,
             )
       }
-      <line class="axis" x1=${side + 22} x2=${width - side} y1=${floor} y2=${floor} />
-      ${placedTicks(x, width).map(
-        ({ tick, at }) => html`<g class="tick">
-          <line x1=${x(tick)} x2=${x(tick)} y1=${floor} y2=${floor + 5} />
-          <line class="track guide" x1=${x(tick)} x2=${x(tick)} y1=${floor + 46} y2=${height - 8} />
-          <text x=${at} y=${floor + 18} text-anchor="middle">${money(tick)}</text>
-        </g>`,
+      <line class="axis" x2="100%" y1=${floor} y2=${floor} />
+      ${byWidth((width) =>
+        placedTicks(x, width).map(
+          ({ text, at, anchor }) => html`<g class="tick">
+            <line x1=${`${at}%`} x2=${`${at}%`} y1=${floor} y2=${floor + 5} />
+            <line class="track guide" x1=${`${at}%`} x2=${`${at}%`} y1=${floor + 46} y2=${height - 8} />
+            <text x=${`${at}%`} y=${floor + 18} text-anchor=${anchor}>${text}</text>
+          </g>`,
+        ),
       )}
-      <text class="axis-name" x=${side + 22} y=${floor + 38}>charge; each doubling is an equal step</text>
-      <${Values} width=${width} y=${allowedY} x=${x} kind="allowed" title=${hasQuartiles ? "Medicare allows, at the median," : "Medicare allows"} amounts=${hasQuartiles ? [scope.allowed.median] : (few ?? []).map((one) => one.medicare_allowed)} />
-      <${Marks} marks=${marks} x=${x} width=${width} floor=${floor} chargeY=${dotYOf} allowedY=${allowedY} />
+      <text class="axis-name" y=${floor + 38}>charge; each doubling is an equal step</text>
+      <g class="strip allowed">
+        <${AmountsText} x=${-left} y=${allowedY - 15} title=${hasQuartiles ? "Medicare allows, at the median," : "Medicare allows"} amounts=${allowedAmounts} />
+        ${allowedAmounts.map((amount) => html`<${Shape} kind="allowed" x=${`${x(amount)}%`} y=${allowedY} />`)}
+      </g>
+      <${Marks} marks=${marks} x=${x} floor=${floor} chargeY=${dotYOf} allowedY=${allowedY} />
       ${
         // The text comes after the marks, so that the marks' lines don't cover it.
         !hasQuartiles &&
-        html`<g class="strip charge"><${AmountsText} width=${width} y=${top - 4} title="Charged" amounts=${(few ?? []).map((one) => one.submitted_charge)} /></g>`
+        html`<g class="strip charge"><${AmountsText} x=${-left} y=${top - 4} title="Charged" amounts=${(few ?? []).map((one) => one.submitted_charge)} /></g>`
       }
       ${
         hasQuartiles &&
-        html`<line class="median" x1=${median} x2=${median} y1=${top - 4} y2=${floor} />
-          <text class="label" x=${median + (isLeft ? -6 : 6)} y=${top + 6} text-anchor=${isLeft ? "end" : "start"}>median <tspan class="strong">${money(summary.median_charge)}</tspan></text>`
+        html`<line class="median" x1=${`${median}%`} x2=${`${median}%`} y1=${top - 4} y2=${floor} />
+          <text class="label" x=${`${median}%`} dx=${isLeft ? -6 : 6} y=${top + 6} text-anchor=${isLeft ? "end" : "start"}>median <tspan class="strong">${money(summary.median_charge)}</tspan></text>`
       }
     </svg>
   <//>`;
@@ -158,17 +170,18 @@ function swarm(prices: readonly Priced[], x: Scale, middle: number, room: number
   }
 }
 
-/** Places dots as near to the middle as possible without overlap. @param prices in ascending order of charges */
+/** Places dots as near to the middle as possible without overlap, across in percent. @param prices in ascending order of charges */
 function swarmOf(prices: readonly Priced[], x: Scale, middle: number, radius: number) {
   const apart = 2 * radius + 1;
   const placed: { price: Priced; x: number; y: number; radius: number }[] = [];
   for (const price of prices) {
     const at = x(price.submitted_charge);
-    const near = placed.filter((dot) => at - dot.x < apart);
-    const isFree = (y: number) => near.every((dot) => Math.hypot(at - dot.x, y - dot.y) >= apart);
-    let away = 0;
-    while (!isFree(middle - away) && !isFree(middle + away)) away++;
-    placed.push({ price, x: at, y: isFree(middle - away) ? middle - away : middle + away, radius });
+    const away = (dot: { x: number }) => ((at - dot.x) * leastWidth) / 100;
+    const near = placed.filter((dot) => away(dot) < apart);
+    const isFree = (y: number) => near.every((dot) => Math.hypot(away(dot), y - dot.y) >= apart);
+    let off = 0;
+    while (!isFree(middle - off) && !isFree(middle + off)) off++;
+    placed.push({ price, x: at, y: isFree(middle - off) ? middle - off : middle + off, radius });
   }
   return placed;
 }
@@ -209,52 +222,42 @@ export function histogramFigures(
 interface MarksProps {
   marks: readonly { letter: string; entry: Priced }[];
   x: Scale;
-  width: number;
   floor: number;
   /** Finds the vertical position of the mark of a hospital's charge. */
   chargeY: (ccn: string) => number;
   allowedY: number;
 }
 
+/** Each mark's label has its own row. */
 const markRows = [14, 30, 46];
 const shapeSize = 11;
 
-/**
- * Takes the space from `start` to `end` in the first row that is free at `start`, or else in the top row.
- * @param ends the end of the taken part of each row
- * @returns the row's index
- */
-function rowFor(ends: number[], start: number, end: number): number {
-  const row = Math.max(
-    0,
-    ends.findIndex((taken) => taken < start),
-  );
-  ends[row] = end;
-  return row;
+/** Marks each compared hospital by a line, a shape and a letter, so that no colour is needed to tell them apart. */
+function Marks({ marks, x, floor, chargeY, allowedY }: MarksProps) {
+  const inOrder = d3.sort(marks, ({ entry }) => entry.submitted_charge);
+  const offsetsOf = (key: "submitted_charge" | "medicare_allowed") =>
+    stacked(inOrder.map(({ entry }) => x(entry[key])));
+  const [charges, allowed] = [offsetsOf("submitted_charge"), offsetsOf("medicare_allowed")];
+  return inOrder.map(({ letter, entry }, i) => {
+    const at = `${x(entry.submitted_charge)}%`;
+    const side = x(entry.submitted_charge) > 50 ? -9 : 9;
+    return html`<g class="mark">
+      <line class="mark-line" x1=${at} x2=${at} y1=${markRows[i] + 4} y2=${floor} />
+      <${PinShape} letter=${letter} x=${at} y=${markRows[i] - 4} />
+      <text x=${at} dx=${side} y=${markRows[i]} text-anchor=${side < 0 ? "end" : "start"}>${letter} ${money(entry.submitted_charge)}</text>
+      <${PinShape} letter=${letter} x=${at} y=${chargeY(entry.ccn) - charges[i]} />
+      <${PinShape} letter=${letter} x=${`${x(entry.medicare_allowed)}%`} y=${allowedY + allowed[i]} />
+    </g>`;
+  });
 }
 
-/** Marks each compared hospital by a line, a shape and a letter, so that no colour is needed to tell them apart. */
-function Marks({ marks, x, width, floor, chargeY, allowedY }: MarksProps) {
-  const free = () => markRows.map(() => Number.NEGATIVE_INFINITY);
-  const [labels, charges, allowed] = [free(), free(), free()];
-  // Overlapping shapes are drawn one above or below the other.
-  const down = (ends: number[], at: number) =>
-    shapeSize * rowFor(ends, at - shapeSize / 2, at + shapeSize / 2);
-  return marks
-    .toSorted((a, b) => a.entry.submitted_charge - b.entry.submitted_charge)
-    .map(({ letter, entry }) => {
-      const at = x(entry.submitted_charge);
-      const allowedAt = x(entry.medicare_allowed);
-      const text = `${letter} ${money(entry.submitted_charge)}`;
-      const room = text.length * 8 + 18;
-      const start = Math.min(at - 6, width - room);
-      const row = rowFor(labels, start, start + room);
-      return html`<g class="mark">
-        <line class="mark-line" x1=${at} x2=${at} y1=${markRows[row] + 4} y2=${floor} />
-        <${PinShape} letter=${letter} x=${start + 6} y=${markRows[row] - 4} />
-        <text x=${start + 15} y=${markRows[row]}>${text}</text>
-        <${PinShape} letter=${letter} x=${at} y=${chargeY(entry.ccn) - down(charges, at)} />
-        <${PinShape} letter=${letter} x=${allowedAt} y=${allowedY + down(allowed, allowedAt)} />
-      </g>`;
-    });
+/** Finds how many pixels each shape is moved, so that none covers another one. @param places in percent */
+function stacked(places: readonly number[]): number[] {
+  const rows: number[] = [];
+  for (const [i, at] of places.entries()) {
+    const isTaken = (row: number) =>
+      rows.some((taken, j) => taken === row && (Math.abs(places[j] - at) * leastWidth) / 100 < shapeSize);
+    rows[i] = [0, 1, 2].find((row) => !isTaken(row)) ?? 0;
+  }
+  return rows.map((row) => row * shapeSize);
 }

@@ -1,7 +1,6 @@
 import type { ComponentChildren } from "preact";
-import { money } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
-import { useWidth } from "../../../shared/browser/width.ts";
+import { byWidth } from "../../../shared/browser/labels.ts";
 import { chosenAt, useDrawn } from "./location.ts";
 import { Key, type Kind, PinShape, placedTicks, type Scale, Shape } from "./picture.ts";
 import { drawingWidth, linesOf, widthOf } from "./save-picture.ts";
@@ -115,24 +114,25 @@ function head({ kind, title, sort, hint }: ListColumn, sorted: Sorted) {
 
 function Dots({ x, charged, allowed, median }: Amounts & { x: Scale }) {
   const at = (amount: number) => `${x(amount)}%`;
-  const dot = (kind: "charge" | "allowed", amount: number) =>
-    html`<svg x=${at(amount)} y="9" overflow="visible"><${Shape} kind=${kind} x=${0} y=${0} size=${4.5} /></svg>`;
   return html`<line class="track" x1="0" x2="100%" y1="9" y2="9" />
     ${median !== null && html`<line class="median" x1=${at(median)} x2=${at(median)} y1="3" y2="15" />`}
     <line x1=${at(allowed)} x2=${at(charged)} y1="9" y2="9" />
-    ${dot("charge", charged)} ${dot("allowed", allowed)}`;
+    <${Shape} kind="charge" x=${at(charged)} y=${9} size=${4.5} /><${Shape} kind="allowed" x=${at(allowed)} y=${9} size=${4.5} />`;
 }
 
 function DotsAxis({ x }: { x: Scale | null }) {
-  const [measured, width] = useWidth();
-  const ticks = x === null || width === 0 ? [] : placedTicks(x.copy().range([0, width]), width);
-  return html`<div ref=${measured}><svg class="drawing" height="20" overflow="visible" aria-hidden="true">
-    ${ticks.map(
-      ({ tick, at }) => html`<g class="tick">
-        <text x=${`${(100 * at) / width}%`} y="12" text-anchor="middle">${money(tick)}</text>
-        <line x1=${`${x?.(tick)}%`} x2=${`${x?.(tick)}%`} y1="16" y2="20" />
-      </g>`,
-    )}
+  return html`<div class="by-width"><svg class="drawing" height="20" overflow="visible" aria-hidden="true">
+    ${
+      x !== null &&
+      byWidth((width) =>
+        placedTicks(x, width).map(
+          ({ text, at, anchor }) => html`<g class="tick">
+          <text x=${`${at}%`} y="12" text-anchor=${anchor}>${text}</text>
+          <line x1=${`${at}%`} x2=${`${at}%`} y1="16" y2="20" />
+        </g>`,
+        ),
+      )
+    }
   </svg></div>`;
 }
 
@@ -175,8 +175,7 @@ export function TableDrawing({ heads, rows, x }: DrawingProps) {
   const [nameWidth, dotsWidth] = x ? [heads.length > 5 ? 230 : 310, 190] : [170, 0];
   const step = (drawingWidth - nameWidth - dotsWidth) / heads.length;
   const dotsAt = drawingWidth - dotsWidth + 2 * gap;
-  const scale = x?.copy().range([dotsAt, drawingWidth]);
-  const ticks = x ? placedTicks(x.copy().range([0, drawingWidth - dotsAt]), drawingWidth - dotsAt) : [];
+  const dotsPlace = { x: dotsAt, width: drawingWidth - dotsAt, overflow: "visible" };
   const headLines = heads.map((head) => drawnLines(head, step - gap));
   const headHeight = lineHeight * Math.max(...headLines.map(({ length }) => length)) + gap;
   let y = headHeight;
@@ -189,13 +188,13 @@ export function TableDrawing({ heads, rows, x }: DrawingProps) {
   const rightOf = (column: number) => nameWidth + (column + 1) * step;
   return html`<svg class="drawing" width=${drawingWidth} height=${y}>
     ${heads.map((head, i) => html`<${DrawnName} ...${head} lines=${headLines[i]} end=${rightOf(i)} middle=${headHeight - gap - (lineHeight * headLines[i].length) / 2} />`)}
-    ${ticks.map(({ tick, at }) => html`<text x=${dotsAt + at} y=${headHeight - gap} text-anchor="middle">${money(tick)}</text>`)}
+    ${x && html`<svg ...${dotsPlace}>${placedTicks(x, dotsPlace.width).map(({ text, at, anchor }) => html`<text x=${`${at}%`} y=${headHeight - gap} text-anchor=${anchor}>${text}</text>`)}</svg>`}
     ${placed.map(
       ({ row, lines, height, middle }) => html`<g>
         <line class="track" x1="0" x2=${drawingWidth} y1=${middle - height / 2} y2=${middle - height / 2} />
         <${DrawnName} ...${row} lines=${lines} middle=${middle} />
         ${row.texts.map((text, i) => html`<text x=${rightOf(i)} y=${middle} dy="0.32em" text-anchor="end" class=${`label ${heads[i].isStrong || row.isStrong ? "strong" : ""}`}>${text}</text>`)}
-        ${scale && row.amounts && html`<${DrawnDots} ...${row.amounts} x=${scale} y=${middle} />`}
+        ${x && row.amounts && html`<svg ...${dotsPlace} y=${middle - 9}><${Dots} ...${row.amounts} x=${x} /></svg>`}
       </g>`,
     )}
   </svg>`;
@@ -225,13 +224,6 @@ function DrawnName({ letter, mark, lines, middle, end }: DrawnNameProps) {
     ${lines.map(({ text, kind }, i) => html`<text x=${end ?? left} y=${first + i * lineHeight} dy="0.32em" text-anchor=${end === undefined ? "start" : "end"} class=${kind}>${text}</text>`)}
   </g>`;
 }
-
-const DrawnDots = ({ charged, allowed, median, x, y }: Amounts & { x: Scale; y: number }) => html`<g>
-  <line x1=${x(allowed)} x2=${x(charged)} y1=${y} y2=${y} />
-  ${median !== null && html`<line class="median" x1=${x(median)} x2=${x(median)} y1=${y - 8} y2=${y + 8} />`}
-  <${Shape} kind="charge" x=${x(charged)} y=${y} size=${4.5} />
-  <${Shape} kind="allowed" x=${x(allowed)} y=${y} size=${4.5} />
-</g>`;
 
 /** On a narrow screen, the marks stand in the rows. @param median the place whose median is drawn as a line; null without a line */
 export const DotsLegend = ({ median }: { median: string | null }) =>

@@ -1,6 +1,7 @@
 import * as d3 from "../../../shared/browser/d3.ts";
 import { money, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
+import { byWidth } from "../../../shared/browser/labels.ts";
 import type { Dataset, ProcedureAnswer, StateRow } from "./answers.ts";
 import { type Figures, figuresOf, groupColumns, versionColumns } from "./card.ts";
 import { nowhere } from "./choice.ts";
@@ -47,7 +48,7 @@ interface MapProps {
 export function StatesMap({ answer, dataset, state }: MapProps) {
   const toggle = (code: string) => choose({ ...nowhere, state: code === state ? null : code });
   const steps = useSteps();
-  const { width, active, setActive } = steps;
+  const { active, setActive } = steps;
   const rows = new Map(answer.data.map((row) => [row.state, row]));
   const label = `Map of the median charge by state, ${statesText([...rows.keys()])} with prices.`;
   const reasons = new Map(dataset?.coverage.missing_states.map((one) => [one.state, whyMissing(one)]));
@@ -57,7 +58,7 @@ export function StatesMap({ answer, dataset, state }: MapProps) {
     { id: "no-price", text: "no price", isOn: statesOnMap.some((code) => code !== "MD" && !rows.has(code)) },
     { id: "outside", text: "Maryland, no price", isOn: !rows.has("MD") },
   ].filter(({ isOn }) => isOn);
-  if (width === 0)
+  if (!steps.isDrawn)
     return html`<div class="map">
       <svg class="drawing legend" height=${legendHeight(swatches)} />
       <${Steps} label=${label} ...${steps} />
@@ -68,7 +69,6 @@ export function StatesMap({ answer, dataset, state }: MapProps) {
     isFew(row)
       ? undefined
       : colourAt(d3.bisectRight(edges, row.median_charge, 1, edges.length - 1) - 1, edges.length - 1);
-  const factor = width / mapWidth;
   const noteOf = (i: number) => {
     const code = statesOnMap[i];
     const row = rows.get(code);
@@ -83,10 +83,10 @@ export function StatesMap({ answer, dataset, state }: MapProps) {
       : [`${stateName(code)}: no prices`, reasons.get(code) ?? "no hospital with a price for this procedure"];
     const box = document.querySelector<SVGGElement>(`.map [data-state="${code}"]`)?.getBBox();
     const [x, y] = box ? [box.x + box.width / 2, box.y + box.height / 2] : [0, 0];
-    return { x: x * factor, y: Math.max(y * factor - 6, 70), lines };
+    return { x: (100 * x) / mapWidth, y: `max(${(100 * y) / mapHeight}% - 6px, 70px)`, lines };
   };
   return html`<div class="map">
-    <${Legend} edges=${edges} swatches=${swatches} width=${width} />
+    <${Legend} edges=${edges} swatches=${swatches} />
     <${Steps}
       label=${label}
       count=${statesOnMap.length}
@@ -94,7 +94,8 @@ export function StatesMap({ answer, dataset, state }: MapProps) {
       noteOf=${noteOf}
       choose=${(i: number) => toggle(statesOnMap[i])}
     >
-      <svg class="drawing" viewBox=${`0 0 ${mapWidth} ${mapHeight}`} role="img" aria-label=${label}>
+      <svg class="drawing" overflow="visible" role="img" aria-label=${label}>
+        <svg viewBox=${`0 0 ${mapWidth} ${mapHeight}`}>
         <defs>
           <pattern id="sparse" width="9" height="9" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
             <line x1="0" x2="0" y1="0" y2="9" class="track" stroke-width="9" />
@@ -114,9 +115,10 @@ export function StatesMap({ answer, dataset, state }: MapProps) {
             onClick=${() => toggle(code)}
           >${outlineOf(code)}</g>${hatch && html`<g class="sparse" fill=${`url(#${hatch})`}>${outlineOf(code)}</g>`}`;
         })}
-        ${Object.entries(boxes).map(([code, [x, y]]) => html`<text class="box" x=${x + boxSize.width / 2} y=${y + boxSize.height + 22} text-anchor="middle">${code}</text>`)}
         ${active !== null && html`<g class="pointed">${outlineOf(statesOnMap[active])}</g>`}
         ${state !== null && statesOnMap.includes(state) && html`<g class="chosen">${outlineOf(state)}</g>`}
+        </svg>
+        ${Object.entries(boxes).map(([code, [x, y]]) => html`<text x=${`${(100 * (x + boxSize.width / 2)) / mapWidth}%`} y=${`${(100 * (y + boxSize.height)) / mapHeight}%`} dy="1em" text-anchor="middle">${code}</text>`)}
       </svg>
     <//>
     ${gaps}
@@ -140,31 +142,32 @@ interface LegendProps {
   edges: readonly number[];
   /** `id` is the CSS class of an area on the map. */
   swatches: { id: string; text: string }[];
-  width: number;
 }
 
-function Legend({ edges, swatches, width }: LegendProps) {
+function Legend({ edges, swatches }: LegendProps) {
   const colours = Math.max(0, edges.length - 1);
   const texts = edges.map(money);
   const room = letterWidth * Math.max(0, ...texts.map(({ length }) => length)) + 8;
-  const step = Math.min(Math.max(54, room), (width - 30) / (colours + 1));
+  const step = Math.max(54, room);
+  const at = (i: number) => `${(100 * i) / (colours + 1)}%`;
   // The first and the last text are always there, and between them as many as there is room for.
-  const isWritten = (i: number) =>
-    i === colours || ((step >= room || i % 2 === 0) && (i === 0 || i * step + room <= colours * step));
+  const isWritten = (i: number, width: number) => {
+    const narrow = Math.min(step, width / (colours + 1));
+    return (
+      i === colours || ((narrow >= room || i % 2 === 0) && (i === 0 || i * narrow + room <= colours * narrow))
+    );
+  };
   const height = legendHeight(swatches);
-  return html`<svg class="drawing legend" width=${width} height=${height} viewBox=${`0 0 ${width} ${height}`} aria-hidden="true">
-    ${d3.range(colours).map(
-      (i) => html`<rect x=${i * step} width=${step} height="10" fill=${colourAt(i, colours)} />
- `,
-    )}
-    ${texts.map((text, i) => isWritten(i) && html`<text x=${i * step} y="24">${text}</text>`)}
+  return html`<div class="by-width"><svg class="drawing legend" width=${step * (colours + 1)} height=${height} overflow="visible" aria-hidden="true">
+    ${d3.range(colours).map((i) => html`<rect x=${at(i)} width=${at(1)} height="10" fill=${colourAt(i, colours)} />`)}
+    ${byWidth((width) => texts.map((text, i) => isWritten(i, width) && html`<text x=${at(i)} y="24">${text}</text>`))}
     ${swatches.map(({ id, text }, i) => {
       const y = coloursHeight + swatchHeight * i;
       return html`<rect y=${y} width="20" height="10" class=${`ground ${id}`} />
         ${id !== "no-price" && html`<rect y=${y} width="20" height="10" fill=${`url(#${id})`} />`}
         <text x="25" y=${y + 9}>${text}</text>`;
     })}
-  </svg>`;
+  </svg></div>`;
 }
 
 /** Names or counts the states without prices. Gives a reason only for Maryland, which most questions are about. */

@@ -2,18 +2,19 @@ import { useEffect, useState } from "preact/hooks";
 import * as d3 from "../../../shared/browser/d3.ts";
 import { money } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
-import { placedLabels, useWidth } from "../../../shared/browser/width.ts";
+import { byWidth, placedLabels } from "../../../shared/browser/labels.ts";
+import { useDrawn } from "./location.ts";
 
 /** Shared parts of pictures: dollar scale, notes on hover or by arrow keys, and marks for amounts. */
 
 /** Minimum ratio of a scale's highest to its lowest amount, so that nearly equal amounts are near each other. */
 const leastSpan = 4;
 
-/** Makes a logarithmic scale in pixels or in percent. It covers all amounts, with a margin. */
-export function dollarScale(amounts: readonly number[], from: number, to: number) {
+/** Makes a logarithmic scale in percent. It covers all amounts, with a margin. */
+export function dollarScale(amounts: readonly number[]) {
   const [low, high] = [Math.min(...amounts), Math.max(...amounts)];
   const air = Math.max((high / low) ** 0.03, Math.sqrt((leastSpan * low) / high));
-  return d3.scaleLog([low / air, high * air], [from, to]);
+  return d3.scaleLog([low / air, high * air], [0, 100]);
 }
 
 /** Minimum share of the widest labels' span that a scale's labels cover. */
@@ -22,7 +23,7 @@ const leastCovered = 0.75;
 /** Width in pixels of a character in a picture's small text. */
 export const letterWidth = 7;
 
-/** Finds round amounts over a whole scale, such as $2,000, with positions for their texts: at least two, if possible three. */
+/** Finds round amounts over a whole scale, such as $2,000, with anchors for their texts: at least two, if possible three. */
 export function placedTicks(scale: Scale, width: number) {
   const [low, high] = scale.domain();
   const decades = d3.range(Math.floor(Math.log10(low)), Math.ceil(Math.log10(high)));
@@ -30,18 +31,18 @@ export function placedTicks(scale: Scale, width: number) {
     decades.flatMap((decade) => digits.map((digit) => digit * 10 ** decade));
   const isInside = (tick: number) => tick >= low && tick <= high;
   const fine = stepsOf([1, 2, 5]).filter(isInside);
+  const place = (ticks: readonly number[]) => {
+    const labels = ticks.filter(isInside).map((tick) => ({ at: scale(tick), text: money(tick) }));
+    return placedLabels(labels, width, letterWidth);
+  };
   const sets = [
     ...[[1, 2, 5], [1, 5], [1]].map(stepsOf),
     [...new Set([0, Math.floor(fine.length / 2), fine.length - 1])].flatMap((i) => fine.slice(i, i + 1)),
     ...[6, 4, 3].map((count) => d3.ticks(low, high, count)),
-    // The ends always have room.
-    [low, high],
-  ].map((ticks) => {
-    const labels = ticks.filter(isInside).map((tick) => ({ tick, at: scale(tick), text: money(tick) }));
-    return placedLabels(labels, width, letterWidth);
-  });
+  ].map(place);
   const having = (least: number) => sets.filter(({ placed }) => placed.length >= least);
-  const enough = having(3).length > 0 ? having(3) : having(2);
+  // The ends always have room.
+  const enough = [having(3), having(2)].find(({ length }) => length > 0) ?? [place([low, high])];
   const spanOf = ({ placed }: (typeof sets)[number]) => (placed.at(-1)?.at ?? 0) - placed[0].at;
   const most = Math.max(...enough.map(spanOf));
   const covering = enough.filter((set) => spanOf(set) >= leastCovered * most);
@@ -51,40 +52,41 @@ export function placedTicks(scale: Scale, width: number) {
 interface GridProps {
   ticks: readonly number[];
   y: (amount: number) => number;
-  from: number;
-  to: number;
-  gap: number;
   text: (amount: number) => string;
 }
 
-export const Grid = ({ ticks, y, from, to, gap, text }: GridProps) =>
+export const Grid = ({ ticks, y, text }: GridProps) =>
   ticks.map(
     (tick) => html`<g>
-      <line class="track" x1=${from} x2=${to} y1=${y(tick)} y2=${y(tick)} />
-      <text x=${from - gap} y=${y(tick)} dy="0.32em" text-anchor="end">${text(tick)}</text>
+      <line class="track" x2="100%" y1=${y(tick)} y2=${y(tick)} />
+      <text x="-10" y=${y(tick)} dy="0.32em" text-anchor="end">${text(tick)}</text>
     </g>`,
   );
 
 interface Note {
-  /** Horizontal position in pixels within the picture. */
+  /** Percent of the drawing's width. */
   x: number;
-  y: number;
+  /** A length within the drawing, in CSS. */
+  y: string;
   /** Whether the note begins at `y`, rather than ends there. */
   isBelow?: boolean;
   lines: readonly string[];
 }
 
-/** Makes the state for `Steps`: the drawing's width, and the index of the part whose numbers are shown. */
+/** Makes the state for `Steps`: whether it may be drawn, and the index of the part whose numbers are shown. */
 export function useSteps() {
-  const [measured, width] = useWidth();
+  const isDrawn = useDrawn();
   const [active, setActive] = useState<number | null>(null);
-  return { measured, width, active, setActive };
+  return { isDrawn, active, setActive };
 }
 
 interface StepsProps extends ReturnType<typeof useSteps> {
   label: string;
-  /** The height in pixels, which is reserved until the width is measured; undefined if a style sheet reserves it. */
+  /** The height in pixels, which is reserved until it is drawn; undefined if a style sheet reserves it. */
   height?: number;
+  /** Pixels beside the drawing, for its labels. */
+  left?: number;
+  right?: number;
   count?: number;
   noteOf?: (part: number) => Note;
   choose?: ((part: number) => void) | undefined;
@@ -92,7 +94,7 @@ interface StepsProps extends ReturnType<typeof useSteps> {
 }
 
 export function Steps(props: StepsProps) {
-  const { label, height, count = 0, active, setActive, noteOf, choose, width, measured, children } = props;
+  const { label, height, left = 0, right = 0, count = 0, active, setActive, noteOf, choose } = props;
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
     if (step !== undefined && count > 0) {
@@ -113,33 +115,55 @@ export function Steps(props: StepsProps) {
     if (active !== null && active >= count) setActive(null);
   }, [active, count]);
   const note = part === null ? null : (noteOf?.(part) ?? null);
-  const left = note && Math.min(Math.max(note.x, 95), Math.max(95, width - 95));
   return html`<div
     class="picture"
     role="group"
     aria-label=${`${label} The arrow keys go through the numbers${choose ? ", Enter chooses" : ""}.`}
     tabindex="0"
-    ref=${measured}
     onKeyDown=${onKeyDown}
     onBlur=${() => setActive(null)}
     onPointerLeave=${() => setActive(null)}
   >
-    ${width > 0 ? children : height !== undefined && html`<svg class="drawing" height=${height} />`}
-    <div class="note" role="status" hidden=${note === null} style=${note ? { left: `${left}px`, top: `${note.y}px`, transform: note.isBelow ? "translateX(-50%)" : "" } : undefined}>
-      ${note?.lines.map((line, i) => html`<div>${i === 0 ? html`<b>${line}</b>` : line}</div>`)}
-    </div>
+    ${
+      props.isDrawn
+        ? html`<div class="by-width" style=${{ margin: `0 ${right}px 0 ${left}px` }}>
+          ${props.children}
+          <div class="note" role="status" hidden=${note === null} style=${note ? { left: `clamp(${95 - left}px, ${note.x}%, 100% + ${right - 95}px)`, top: note.y, transform: note.isBelow ? "translateX(-50%)" : "" } : undefined}>
+            ${note?.lines.map((line, i) => html`<div>${i === 0 ? html`<b>${line}</b>` : line}</div>`)}
+          </div>
+        </div>`
+        : html`<svg class="drawing" height=${height} />`
+    }
   </div>`;
 }
 
 export type Kind = "charge" | "allowed";
 export type Scale = d3.ScaleLogarithmic<number, number>;
 
+interface PlaceProps {
+  /** Percent, such as `42%`, or pixels. */
+  x: string | number;
+  y?: number;
+  children?: preact.ComponentChildren;
+}
+
+/** Moves what is drawn in pixels to a place. */
+export const Place = ({ x, y = 0, children }: PlaceProps) =>
+  html`<svg x=${x} y=${y} overflow="visible">${children}</svg>`;
+
+interface ShapeProps extends PlaceProps {
+  kind: Kind;
+  size?: number;
+}
+
 /** Draws a circle for charges, a lozenge for allowed amounts. */
-export function Shape({ kind, x, y, size = 5 }: { kind: Kind; x: number; y: number; size?: number }) {
+export function Shape({ kind, size = 5, ...place }: ShapeProps) {
   const half = size * 1.25;
-  return kind === "charge"
-    ? html`<circle class="dot charge" cx=${x} cy=${y} r=${size} />`
-    : html`<path class="dot allowed" d=${`M${x} ${y - half}L${x + half} ${y}L${x} ${y + half}L${x - half} ${y}Z`} />`;
+  return html`<${Place} ...${place}>${
+    kind === "charge"
+      ? html`<circle class="dot charge" r=${size} />`
+      : html`<path class="dot allowed" d=${`M0 ${-half}L${half} 0L0 ${half}L${-half} 0Z`} />`
+  }<//>`;
 }
 
 const pinSymbols: Record<string, d3.SymbolType> = {
@@ -148,9 +172,8 @@ const pinSymbols: Record<string, d3.SymbolType> = {
   C: d3.symbolStar,
 };
 
-export function PinShape({ letter, x, y }: { letter: string; x: number; y: number }) {
-  return html`<path class="pin-shape" d=${d3.symbol(pinSymbols[letter], 70)()} transform=${`translate(${x} ${y})`} />`;
-}
+export const PinShape = ({ letter, ...place }: PlaceProps & { letter: string }) =>
+  html`<${Place} ...${place}><path class="pin-shape" d=${d3.symbol(pinSymbols[letter], 70)()} /><//>`;
 
 export function Key({ kind }: { kind: Kind }) {
   return html`<svg class="key" width="12" height="12" aria-hidden="true"><${Shape} kind=${kind} x=${6} y=${6} size=${4} /></svg>`;
@@ -176,29 +199,20 @@ export function Chip({ text, href, letter, next }: ChipProps) {
   </a>`;
 }
 
-interface AmountsProps {
-  x: Scale;
+interface AmountsTextProps {
+  x: number;
   y: number;
-  kind: Kind;
   title: string;
-}
-
-interface AmountsTextProps extends Pick<AmountsProps, "y" | "title"> {
-  width: number;
   amounts: readonly number[];
 }
 
 /** Shows the amounts of a few hospitals as text. If they don't fit, only the lowest and the highest are shown. */
-export function AmountsText({ width, y, title, amounts }: AmountsTextProps) {
+export function AmountsText({ x, y, title, amounts }: AmountsTextProps) {
   const texts = [...new Set(amounts.toSorted((a, b) => a - b).map(money))];
   const all = texts.join(", ");
-  const isWide = (title.length + all.length) * letterWidth > width;
-  return html`<text x="0" y=${y}><tspan class="strong">${title}</tspan> ${isWide ? `${texts[0]} to ${texts.at(-1)}` : all}</text>`;
-}
-
-export function Values({ x, width, y, kind, title, amounts }: AmountsProps & AmountsTextProps) {
-  return html`<g class=${`strip ${kind}`}>
-    <${AmountsText} width=${width} y=${y - 15} title=${title} amounts=${amounts} />
-    ${amounts.map((amount) => html`<${Shape} kind=${kind} x=${x(amount)} y=${y} />`)}
-  </g>`;
+  const fits = (width: number) => texts.length === 1 || (title.length + all.length) * letterWidth <= width;
+  return byWidth(
+    (width) =>
+      html`<text x=${x} y=${y}><tspan class="strong">${title}</tspan> ${fits(width) ? all : `${texts[0]} to ${texts.at(-1)}`}</text>`,
+  );
 }

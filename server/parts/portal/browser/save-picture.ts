@@ -42,7 +42,7 @@ export async function drawnIn(card: Element, children: ComponentChildren): Promi
   host.style.cssText = `position: fixed; left: -${2 * drawingWidth}px; width: ${drawingWidth}px; color-scheme: light; color: var(--ink); background: var(--card)`;
   card.append(host);
   render(children, host);
-  // Drawings are drawn again once their width is measured.
+  // Drawings come at the second rendering; see `useDrawn`.
   await new Promise((done) => setTimeout(done));
   return host;
 }
@@ -92,9 +92,9 @@ function standalone(host: Element, { title, sentence, source, isSample }: Captio
   write(sentence, 14);
   y += 8;
   for (const drawing of drawings) {
-    const { clientWidth, clientHeight: height } = drawing;
-    const x = margin + (drawingWidth - clientWidth) / 2;
-    parts.push(withAttributes(styledCopy(drawing), { x, y, width: clientWidth, height }));
+    const { left, width, height } = drawing.getBoundingClientRect();
+    const x = margin + left - host.getBoundingClientRect().left;
+    parts.push(withAttributes(styledCopy(drawing), { x, y, width, height }));
     y += height + 8;
   }
   write(source, 12, 400, 0.75);
@@ -135,6 +135,7 @@ function styledCopy(drawing: SVGSVGElement): SVGSVGElement {
   const [from, to] = [drawing, copy].map((one) => [one, ...one.querySelectorAll("*")]);
   for (const [i, one] of from.entries()) {
     const style = getComputedStyle(one);
+    if (style.display === "none") to[i].remove();
     for (const property of properties) to[i].setAttribute(property, style.getPropertyValue(property));
     to[i].removeAttribute("class");
   }

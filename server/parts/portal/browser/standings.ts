@@ -110,8 +110,6 @@ export function Standings({ answer, datasets, sorted, chosen, shown, note }: Sta
   const scale = () =>
     dollarScale(
       data.flatMap((row) => [row.submitted_charge, row.medicare_allowed, row.national.median_charge]),
-      0,
-      100,
     );
   const columns: ListColumn[] = [
     { title: "Procedure", kind: "name", sort: "name" },

@@ -3,7 +3,7 @@ import { counted, money, whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { TrendYear } from "./answers.ts";
 import type { Pinned } from "./explore-data.ts";
-import { Grid, PinShape, Shape, Steps, useSteps } from "./picture.ts";
+import { Grid, PinShape, Place, Shape, Steps, useSteps } from "./picture.ts";
 import { isFew, leastForQuartiles } from "./words.ts";
 
 /**
@@ -32,9 +32,9 @@ interface TrendProps {
 
 export function Trend({ years, pinned, year: chosen, isBeside = false }: TrendProps) {
   const steps = useSteps();
-  const { width, active, setActive } = steps;
+  const { active, setActive } = steps;
   const label = `The ${isBeside ? "nation's " : ""}median charge over ${years.length} years: ${years.map((year) => `${year.data_year} ${money(year.median_charge)}, Medicare allows ${money(year.median_allowed)}`).join("; ")}.`;
-  if (width === 0) return html`<${Steps} label=${label} height=${height} ...${steps} />`;
+  if (!steps.isDrawn) return html`<${Steps} label=${label} height=${height} ...${steps} />`;
   const isOwn = isBeside && pinned.length === 1;
   const [first, last] = [years[0], years[years.length - 1]];
   const described = years.find(({ data_year }) => data_year === chosen) ?? last;
@@ -58,18 +58,16 @@ export function Trend({ years, pinned, year: chosen, isBeside = false }: TrendPr
   ];
   const y = d3.scaleLinear([0, Math.max(...amounts) * 1.05], [floor, top]);
   const right = 84 + (lines.length > 0 ? 34 : 0);
-  const left = 14 + 7.5 * Math.max(...y.ticks(4).map((tick) => money(tick).length));
-  const x = d3.scaleLinear(
-    [first.data_year, last.data_year],
-    [left + 16, Math.max(width - right, left + 60)],
-  );
+  const left = 12 + 7.5 * Math.max(...y.ticks(4).map((tick) => money(tick).length));
+  const x = d3.scaleLinear([first.data_year, last.data_year], [0, 100]);
   const runs: TrendYear[][] = [];
   for (const [i, year] of years.entries())
     if (i > 0 && isSame(years[i - 1], year) && !isFew(years[i - 1]) && !isFew(year))
       runs[runs.length - 1].push(year);
     else runs.push([year]);
   const at = ({ data_year }: TrendYear) => x(data_year);
-  const lineOf = (key: "median_charge" | "median_allowed") => d3.line(at, (year: TrendYear) => y(year[key]));
+  const pointsOf = (run: readonly TrendYear[], key: "median_charge" | "median_allowed") =>
+    run.map((year): Point => [at(year), y(year[key])]);
   const band = d3.area(
     at,
     (year: TrendYear) => y(year.p25_charge),
@@ -79,7 +77,7 @@ export function Trend({ years, pinned, year: chosen, isBeside = false }: TrendPr
     const year = years[i];
     return {
       x: at(year),
-      y: Math.max(y(year.median_charge), 84),
+      y: `${Math.max(y(year.median_charge), 84)}px`,
       lines: [
         `${year.data_year}: ${isBeside ? "the nation " : ""}${money(year.median_charge)}`,
         isFew(year)
@@ -97,7 +95,7 @@ export function Trend({ years, pinned, year: chosen, isBeside = false }: TrendPr
       ],
     };
   };
-  const endX = at(last) + (lines.length > 0 ? 22 : 12);
+  const endX = lines.length > 0 ? 22 : 12;
   const ends = spread([
     {
       ...{ y: y(last.median_charge), kind: isBeside ? "nation" : "charge", amount: last.median_charge },
@@ -120,22 +118,24 @@ export function Trend({ years, pinned, year: chosen, isBeside = false }: TrendPr
   return html`<${Steps}
       label=${label}
       height=${height}
+      left=${left}
+      right=${right}
       count=${years.length}
       ...${steps}
       noteOf=${noteOf}
     >
-      <svg class="drawing" width=${width} height=${height} viewBox=${`0 0 ${width} ${height}`} role="img" aria-label=${label}>
-        <${Grid} ticks=${y.ticks(4)} y=${y} from=${left} to=${width - right + 12} gap=${6} text=${(tick: number) => (tick === 0 ? "$0" : money(tick))} />
+      <svg class="drawing" height=${height} overflow="visible" role="img" aria-label=${label}>
+        <${Grid} ticks=${y.ticks(4)} y=${y} text=${(tick: number) => (tick === 0 ? "$0" : money(tick))} />
         ${runs.map(
           (run) => html`<g class="run">
             ${
               isFew(run[0])
                 ? null
                 : run.length > 1
-                  ? html`<path class=${isBeside ? "half nation" : "half"} d=${band(run)} />
-                    ${!isBeside && html`<path class="line allowed" d=${lineOf("median_allowed")(run)} />`}
-                    <path class=${`line ${isBeside ? "nation" : "charge"}`} d=${lineOf("median_charge")(run)} />`
-                  : html`<rect class="half" x=${at(run[0]) - 12} width="24" y=${y(run[0].p75_charge)} height=${y(run[0].p25_charge) - y(run[0].p75_charge)} />`
+                  ? html`<svg viewBox=${`0 0 100 ${height}`} preserveAspectRatio="none"><path class=${isBeside ? "half nation" : "half"} d=${band(run)} /></svg>
+                    ${!isBeside && html`<${Line} kind="allowed" points=${pointsOf(run, "median_allowed")} />`}
+                    <${Line} kind=${isBeside ? "nation" : "charge"} points=${pointsOf(run, "median_charge")} />`
+                  : html`<${Place} x=${`${at(run[0])}%`}><rect class="half" x="-12" width="24" y=${y(run[0].p75_charge)} height=${y(run[0].p25_charge) - y(run[0].p75_charge)} /><//>`
             }
           </g>`,
         )}
@@ -143,18 +143,15 @@ export function Trend({ years, pinned, year: chosen, isBeside = false }: TrendPr
           isOwn
             ? html`<${OwnLines} points=${points} x=${x} y=${y} />`
             : html`<g class="mark">
-            <path class="line" stroke-dasharray=${dashes[letter]} d=${d3.line<(typeof points)[number]>(
-              ({ data_year }) => x(data_year),
-              ({ charge }) => y(charge),
-            )(points)} />
-            ${points.map(({ data_year, charge }) => html`<${PinShape} letter=${letter} x=${x(data_year)} y=${y(charge)} />`)}
+            <${Line} dash=${dashes[letter]} points=${points.map(({ data_year, charge }): Point => [x(data_year), y(charge)])} />
+            ${points.map(({ data_year, charge }) => html`<${PinShape} letter=${letter} x=${`${x(data_year)}%`} y=${y(charge)} />`)}
           </g>`,
         )}
         ${years.map(
-          (year, i) => html`<g>
+          (year, i) => html`<${Place} x=${`${at(year)}%`}>
             <rect
               class="reach"
-              x=${at(year) - 24}
+              x="-24"
               width="48"
               y="0"
               height=${height}
@@ -163,16 +160,16 @@ export function Trend({ years, pinned, year: chosen, isBeside = false }: TrendPr
             />
             ${
               isBeside
-                ? html`<circle class="nation" cx=${at(year)} cy=${y(year.median_charge)} r=${i === active ? 4 : 3} />`
-                : html`<${Shape} kind="charge" x=${at(year)} y=${y(year.median_charge)} size=${i === active ? 6 : 4} />
-                    <${Shape} kind="allowed" x=${at(year)} y=${y(year.median_allowed)} size=${i === active ? 6 : 4} />`
+                ? html`<circle class="nation" cy=${y(year.median_charge)} r=${i === active ? 4 : 3} />`
+                : html`<${Shape} kind="charge" x=${0} y=${y(year.median_charge)} size=${i === active ? 6 : 4} />
+                    <${Shape} kind="allowed" x=${0} y=${y(year.median_allowed)} size=${i === active ? 6 : 4} />`
             }
-            <text class=${`tick ${year.data_year === chosen ? "strong" : ""}`} x=${at(year)} y=${height - 8} text-anchor="middle">${year.data_year}</text>
-          </g>`,
+            <text class=${`tick ${year.data_year === chosen ? "strong" : ""}`} y=${height - 8} text-anchor="middle">${year.data_year}</text>
+          <//>`,
         )}
-        ${ends.map(
+        <${Place} x="100%">${ends.map(
           ({ y, labelY, kind, amount, what }) => html`<g class=${`end ${kind}`}>
-            ${Math.abs(labelY - y) > 2 && html`<line x1=${at(last) + 5} x2=${endX - 2} y1=${y} y2=${labelY} />`}
+            ${Math.abs(labelY - y) > 2 && html`<line x1="5" x2=${endX - 2} y1=${y} y2=${labelY} />`}
             ${
               kind === "mark"
                 ? html`<${PinShape} letter=${what} x=${endX + 6} y=${labelY} />
@@ -180,11 +177,28 @@ export function Trend({ years, pinned, year: chosen, isBeside = false }: TrendPr
                 : html`<text x=${endX} y=${labelY - 6.5} dy="0.32em"><tspan class="strong">${money(amount)}</tspan><tspan x=${endX} dy="1.1em">${what}</tspan></text>`
             }
           </g>`,
-        )}
+        )}<//>
       </svg>
     <//>
     <p class="quiet small">${trendText(years, described, isBeside)}</p>`;
 }
+
+/** A place across in percent, and one down in pixels. */
+type Point = readonly [x: number, y: number];
+
+interface LineProps {
+  kind?: string;
+  dash?: string;
+  points: readonly Point[];
+}
+
+/** Draws a line in parts, because a path's points can't be percentages. */
+const Line = ({ kind = "", dash, points }: LineProps) =>
+  d3.pairs(
+    points,
+    (from, to) =>
+      html`<line class=${`line ${kind}`} stroke-dasharray=${dash} x1=${`${from[0]}%`} y1=${from[1]} x2=${`${to[0]}%`} y2=${to[1]} />`,
+  );
 
 interface OwnLinesProps {
   points: { data_year: number; charge: number; allowed: number }[];
@@ -194,12 +208,8 @@ interface OwnLinesProps {
 
 function OwnLines({ points, x, y }: OwnLinesProps) {
   return html`<g>${(["allowed", "charge"] as const).map((kind) => {
-    const line = d3.line<(typeof points)[number]>(
-      ({ data_year }) => x(data_year),
-      (point) => y(point[kind]),
-    );
-    return html`<path class=${`line ${kind}`} d=${line(points)} />
-      ${points.map((point) => html`<${Shape} kind=${kind} x=${x(point.data_year)} y=${y(point[kind])} size=${4} />`)}`;
+    return html`<${Line} kind=${kind} points=${points.map((point): Point => [x(point.data_year), y(point[kind])])} />
+      ${points.map((point) => html`<${Shape} kind=${kind} x=${`${x(point.data_year)}%`} y=${y(point[kind])} size=${4} />`)}`;
   })}</g>`;
 }
 

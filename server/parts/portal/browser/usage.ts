@@ -16,7 +16,7 @@ interface UsageProps {
 
 const dayMs = 86_400_000;
 const height = 180;
-const margin = { top: 12, right: 4, bottom: 24, left: 44 };
+const margin = { top: 12, bottom: 24 };
 
 export const dayOf = (time: string | number) =>
   new Intl.DateTimeFormat("en-US", { day: "numeric", month: "long", timeZone: "UTC" }).format(new Date(time));
@@ -52,30 +52,30 @@ export function Usage({ usage, burst, retry }: UsageProps) {
 function Days({ usage }: { usage: UsageAnswer }) {
   const { period, days } = usage;
   const steps = useSteps();
-  const { width, active, setActive } = steps;
+  const { active, setActive } = steps;
   const count = Math.round((Date.parse(period.end) - Date.parse(period.start)) / dayMs);
   const most = Math.max(...days.map(({ used }) => used));
-  const x = d3
-    .scaleBand(d3.range(count), [margin.left, Math.max(width - margin.right, margin.left + count)])
-    .padding(0.2);
+  const x = d3.scaleBand(d3.range(count), [0, 100]).padding(0.2);
   const y = d3.scaleLinear([0, Math.max(most, 4)], [height - margin.bottom, margin.top]).nice(3);
   const middle = (day: number) => (x(day) ?? 0) + x.bandwidth() / 2;
   return html`<${Steps}
     label=${`Requests by day; ${whole(most)} on the busiest.`}
-    height=${`${height}px`}
+    height=${height}
+    left=${44}
+    right=${4}
     count=${days.length}
       ...${steps}
-    noteOf=${(day: number) => ({ x: middle(day), y: y(days[day].used), lines: [counted(days[day].used, "request", "requests"), dayOf(days[day].date)] })}
+    noteOf=${(day: number) => ({ x: middle(day), y: `${y(days[day].used)}px`, lines: [counted(days[day].used, "request", "requests"), dayOf(days[day].date)] })}
   >
-    <svg class="drawing" width=${width} height=${height} viewBox=${`0 0 ${width} ${height}`} aria-hidden="true">
-      <${Grid} ticks=${y.ticks(3).filter(Number.isInteger)} y=${y} from=${margin.left} to=${width - margin.right} gap=${8} text=${whole} />
+    <svg class="drawing" height=${height} overflow="visible" aria-hidden="true">
+      <${Grid} ticks=${y.ticks(3).filter(Number.isInteger)} y=${y} text=${whole} />
       ${days.map(
         ({ used }, day) => html`<g onPointerEnter=${() => setActive(day)}>
-          <rect class="reach" x=${x(day)} width=${x.step()} y=${margin.top} height=${height - margin.top - margin.bottom} />
-          <rect class=${`day ${active === day ? "active" : ""}`} x=${x(day)} width=${x.bandwidth()} y=${y(used)} height=${y(0) - y(used)} />
+          <rect class="reach" x=${`${x(day)}%`} width=${`${x.step()}%`} y=${margin.top} height=${height - margin.top - margin.bottom} />
+          <rect class=${`day ${active === day ? "active" : ""}`} x=${`${x(day)}%`} width=${`${x.bandwidth()}%`} y=${y(used)} height=${y(0) - y(used)} />
         </g>`,
       )}
-      ${[0, 7, 14, 21, count - 1].map((day) => html`<text x=${middle(day)} y=${height - 6} text-anchor="middle">${day + 1}</text>`)}
+      ${[0, 7, 14, 21, count - 1].map((day) => html`<text x=${`${middle(day)}%`} y=${height - 6} text-anchor="middle">${day + 1}</text>`)}
     </svg>
   <//>`;
 }
