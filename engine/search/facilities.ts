@@ -9,7 +9,7 @@ import type { Matches, Wanted } from "./find.ts";
 import { Found, ranks, scored } from "./found.ts";
 import { doubtful, phrasesOf } from "./lexicon.ts";
 import { type Term, termsOf } from "./matching.ts";
-import { facilitiesInCity } from "./places.ts";
+import { facilitiesInCity, stateOf } from "./places.ts";
 import { termsIn } from "./procedure-terms.ts";
 import type { Absent } from "./procedure-words.ts";
 import type { Asked } from "./reading.ts";
@@ -76,7 +76,7 @@ export function findFacilities(
   // hospital with the words in its name.
   const [only] = found.ranked.size === 1 && found.ignored.length === 0 ? found.ranked.keys() : [];
   const name = only === undefined ? [] : indexWords(textAt(image.facilityName, only));
-  const others = words.filter((word) => !name.includes(meaningOf(word)));
+  const others = words.filter((word) => stateOf(word) !== undefined || !name.includes(meaningOf(word)));
   const isMeant = !found.isEmpty && (found.isNamed || found.isOnePlace);
   const hospitals = isMeant ? [] : absentHospitals(image, others, state);
   const isDoubted =

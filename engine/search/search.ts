@@ -93,7 +93,7 @@ function searchProcedures(image: Image, asked: Asked, state: string | null): Fou
   const terms = procedureTerms(image, words);
   if (otherCodeIn(asked.text) !== undefined) return { ...nothing, terms, absent: procedures };
   const found = findProcedures(image, asked, terms, pricedIn(image, "procedure", state));
-  const hospitals = absentHospitals(image, [...placeWords, ...aside, ...found.ignored], state);
+  const hospitals = absentHospitals(image, [...placeWords, ...aside], state);
   const absent = [...procedures, ...hospitals];
   return { ...found, terms, absent, place, ignored: [...ignored, ...found.ignored] };
 }

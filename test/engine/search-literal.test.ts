@@ -149,6 +149,11 @@ test("the only hospital that has the words of a kind in its name isn't the kind 
   }
 });
 
+test("the whole country lists all hospitals, and none surely", () => {
+  const { total, scores } = search(image, "facility", "hospitals in the United States", 0, 1);
+  assert.deepEqual([total > 3000, scores[0] >= 0.5], [true, false]);
+});
+
 test("around a city without hospitals, a search is sure, although a city of the name elsewhere has some", () => {
   for (const near of ["Evergreen, CO", "Providence, UT"]) {
     const { place, scores } = search(image, "facility", `hospitals near ${near}`, 0, 1);

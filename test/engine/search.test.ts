@@ -451,6 +451,10 @@ test("the name of a state without hospitals doesn't match its code inside a hosp
   const image = placed(["M. D. Rivers Medical Center", "Houston", "TX"], ["Mercy Hospital", "Bangor", "ME"]);
   assert.deepEqual(names(image, "maryland medical center"), []);
   assert.deepEqual(names(image, "md rivers"), ["M. D. Rivers Medical Center"]);
+  for (const query of ["MD", "hospitals in MD", "hospital md"]) {
+    const { absent, scores } = search(image, "facility", query, 0, 1);
+    assert.deepEqual([absent[0].name, scores[0] >= 0.5], ["Hospitals in Maryland", false], query);
+  }
 });
 
 test("an unknown word is ignored if the other words identify one hospital and its place", () => {
