@@ -1640,6 +1640,38 @@ testOfClicks("all controls can be reached and used by keyboard alone", async () 
   await page.locator(".standing tbody tr").first().waitFor();
 });
 
+/**
+ * What stands alone and is lower than a finger. A field is as high as with its label. No such things are links within
+ * texts, the name in a list's row, marks of a drawing, and the site's name, because the first page's name leads to the same.
+ */
+const smallTargets = `(() => {
+  const all = [...document.querySelectorAll("a[href], button, select, input, summary")];
+  const isInText = (one) => one.localName === "a" && getComputedStyle(one).display === "inline";
+  return all.filter((one) => one.checkVisibility({ visibilityProperty: true }) && !isInText(one) && !one.matches(".skip, svg *, .top > .name, th.name > a:first-of-type"))
+    .map((one) => [one, (one.closest(".field") ?? one).getBoundingClientRect()])
+    .filter(([, { width, height }]) => height < 44 || width < 24)
+    .map(([one, { width, height }]) => one.outerHTML.slice(0, 150) + " is " + width + " x " + height);
+})()`;
+
+test("on a phone, whatever stands alone and can be tapped is as high as a finger", async () => {
+  for (const path of [
+    "/",
+    "/?procedure=5072&near=10001&with=000003,000004",
+    "/?procedure=5072&state=NY&with=000041&sort=pays",
+    "/?q=heart",
+    "/facilities/000001?procedure=5072",
+    "/data",
+    "/signup",
+    "/account",
+  ]) {
+    const { page } = await open(path, { viewport: narrow });
+    await page.locator("h1, .sentence h1").first().waitFor();
+    if (/^\/(\?|facilities|$)/.test(path)) await isDrawn(page);
+    const small = await page.evaluate<string[]>(smallTargets);
+    assert.deepEqual(small, [], path);
+  }
+});
+
 for (const [size, viewport] of Object.entries(sizes))
   for (const colorScheme of ["light", "dark"] as const)
     test(`pages have no accessibility faults and no overflow: ${size}, ${colorScheme}`, async () => {
