@@ -31,6 +31,7 @@ import {
   shareOf,
   standingText,
   titleOf,
+  totalsText,
   whatIsPaid,
   whatYouPay,
 } from "../../server/parts/portal/browser/words.ts";
@@ -341,7 +342,8 @@ test("words that mean one procedure and may be others show the others, with the 
       ]),
     );
   }
-  assert.doesNotMatch(writtenAt("procedure=5191&q=heart").sentence, /also may be/);
+  assert.match(writtenAt("procedure=5191&q=heart").sentence, /also may be/, "as after a reload");
+  assert.doesNotMatch(writtenAt("procedure=5072&q=heart").sentence, /also may be/);
 });
 
 test("a place among words sorts the list as a chosen place does, unless another order is chosen", () => {
@@ -625,6 +627,8 @@ test("a single procedure that words don't surely mean is shown with a question, 
     const heading = textIn(sentence, "h1");
     const question = encoded(`Did you mean “${titleOf(data[0])}”? You typed “${words}”.`);
     assert.equal(sentence.includes(question), data.length === 1, words);
+    const reloaded = `procedure=${data[0].code}&q=${encodeURIComponent(words)}`;
+    assert.equal(writtenAt(reloaded, placedVersions).sentence.includes(question), data.length === 1, words);
     if (data.length === 1) assert.ok(heading.includes(` for ${nameOf(data[0])}`), heading);
     else assert.equal(heading, encoded(`“${words}” may mean one of ${data.length} procedures.`));
   }
@@ -702,6 +706,7 @@ test("a page of an older data version links to the newest; a version that is gon
     writtenAt(`${place}&year=2023.1`, versions).sentence,
     /This is data version 2023\.1\. <a href="\/\?procedure=5491&amp;state=TX">See the newest, 2024\.1<\/a>/,
   );
+  assert.match(textIn(writtenAt(`${place}&year=2023`, versions).sentence, "h1"), /^In 2023, in Texas, \d+ /);
   for (const year of ["2024", "2024.1"])
     assert.doesNotMatch(writtenAt(`${place}&year=${year}`, versions).sentence, /data version/);
   // A hospital's page says the same.
@@ -966,6 +971,17 @@ test("in a sample, no patient pays more than the law allows: both deductibles", 
       String(dataYear),
     );
   }
+});
+
+test("one sentence says whether a version agrees with CMS's own totals", () => {
+  assert.equal(
+    totalsText({ checked: 3165, agree: 3165, differ: 0, worst: null }),
+    "It agrees with all 3,165 totals that CMS publishes by nation and state.",
+  );
+  assert.equal(
+    totalsText({ checked: 3165, agree: 3164, differ: 1, worst: "5072 in AL" }),
+    "It agrees with 3,164 of 3,165 totals that CMS publishes by nation and state. The largest difference: 5072 in AL.",
+  );
 });
 
 test("the sentence gives the allowed range for up to 7 hospitals and the median for more", () => {

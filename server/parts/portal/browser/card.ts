@@ -10,7 +10,7 @@ import type { Pinned } from "./explore-data.ts";
 import { Menu, Opener } from "./form.ts";
 import { useDrawn } from "./location.ts";
 import { csvOf, drawnIn, type PictureFormat, pictureOf, save } from "./save-picture.ts";
-import { isSynthetic, paysTitle, shareOf, tabTitle, warningOf } from "./words.ts";
+import { checkTitle, isSynthetic, paysTitle, shareOf, tabTitle, warningOf } from "./words.ts";
 
 /** Frames a picture. Offers below it the picture and its numbers as files, a link, and the numbers as a table. */
 
@@ -24,7 +24,9 @@ interface CardProps {
   isTable?: boolean;
   /** Gets all rows for the CSV, if the picture shows only a part of them. */
   all?: (() => Promise<Figures>) | undefined;
-  /** What a saved file says besides. @param rows how many rows it has; undefined for those on the screen */
+  /** What follows the title on paper and in a file, such as the procedure and the year. */
+  subject?: string;
+  /** Makes, when it is used, what a saved file says besides. @param rows how many rows it has; undefined for those on the screen */
   saved?: (rows?: number) => Saved;
   /** For a saved file, a frame and paper; undefined if the picture can't be saved. */
   source?: (() => Source) | undefined;
@@ -41,8 +43,6 @@ interface CardProps {
 }
 
 interface Saved {
-  /** Text after the title, such as the procedure and the year. */
-  subject?: string;
   /** Text above the picture. */
   sentence?: string;
   /** Which part of the rows is shown; empty if all are. */
@@ -110,6 +110,10 @@ export function Card(props: CardProps) {
   </section>`;
 }
 
+/** Says beside numbers outside the page how to check them. @param address the page's lasting address */
+const checkedAt = (address: string) =>
+  `${address} has statements to check each number, under “${checkTitle}”.`;
+
 const titledBy = (title: string, subject = "") => [title, subject].filter(Boolean).join(": ");
 
 interface ToolsProps extends CardProps {
@@ -124,7 +128,7 @@ interface ToolsProps extends CardProps {
 /** Shows the buttons below a card, and the source on paper. They need the script, so they come with it. */
 function Tools(props: ToolsProps) {
   const { title, about, name, figures, isTable = false, all, links, children } = props;
-  const { id, section, isFigures, toggle, rowCounts = [] } = props;
+  const { id, section, isFigures, toggle, rowCounts = [], subject = "" } = props;
   const [rows, setRows] = useState<number>();
   const source = props.source?.();
   const [message, setMessage] = useState("");
@@ -147,7 +151,7 @@ function Tools(props: ToolsProps) {
   const saveCsv = async () => {
     const { columns, rows } = (await all?.()) ?? figures?.() ?? { columns: [], rows: [] };
     const [head, about] =
-      source === undefined ? [[], []] : [["source"], [`${source.origin} ${location.host}`]];
+      source === undefined ? [[], []] : [["source"], [`${source.origin} ${checkedAt(address)}`]];
     const lines = [
       [...columns.map((column) => column.name), ...head],
       ...rows.map((row) => [...row, ...about]),
@@ -156,12 +160,15 @@ function Tools(props: ToolsProps) {
   };
   const saveAs = (format: PictureFormat) => async () => {
     if (section.current === null || source === undefined) return;
-    const { subject, sentence = "", part = "" } = props.saved?.(rows) ?? {};
+    const { sentence = "", part = "" } = props.saved?.(rows) ?? {};
     const note = section.current.querySelector("p.small:not(.source)")?.textContent ?? "";
     const said = typeof about === "string" && about !== sentence ? about.replace(/\.?$/, ".") : "";
     const caption = {
       ...{ title: titledBy(title, subject), sentence: [part, sentence].filter(Boolean).join(" ") },
-      ...{ source: [said, note, source.text, address].filter(Boolean).join(" "), isSample: source.isSample },
+      ...{
+        source: [said, note, source.text, checkedAt(address)].filter(Boolean).join(" "),
+        isSample: source.isSample,
+      },
     };
     const host = await drawnIn(section.current, props.drawing?.(rows) ?? children);
     save(`${name}.${format}`, await pictureOf(host, format, caption));
@@ -176,11 +183,10 @@ function Tools(props: ToolsProps) {
       },
       name,
     );
-  const { subject = "" } = props.saved?.() ?? {};
   // Paper leads back to the page, and each card on it names what it is of.
   const paper = (text: string) => html`<span class="paper-only">${text}</span>`;
   const address = links?.().page ?? location.host;
-  return html`${source && html`<p class="source quiet small">${subject && paper(`${subject}. `)}${source.text}${paper(` ${address}`)}</p>`}
+  return html`${source && html`<p class="source quiet small">${subject && paper(`${subject}. `)}${source.text}${paper(` ${checkedAt(address)}`)}</p>`}
     <div class="actions">
       ${
         figures &&
@@ -198,7 +204,7 @@ function Tools(props: ToolsProps) {
         html`<${Menu} name="Share" card=${id}>${() => {
           const { page, embed } = links();
           const frame = `<iframe src="${embed}" title="${title}" width="640" height="860"></iframe>`;
-          const { subject, sentence = "", cited = sentence } = props.saved?.() ?? {};
+          const { sentence = "", cited = sentence } = props.saved?.() ?? {};
           const from = `Source: ${source?.origin ?? location.host} ${page}`;
           return html`${copyButton("Copy link", page)} ${cited && copyButton("Copy sentence with source", `${cited} ${from}`)} ${copyButton("Copy citation", `${tabTitle()}: ${titledBy(title, subject)}. ${from}`)} ${embed && copyButton("Embed", frame)}`;
         }}<//>`

@@ -6,7 +6,8 @@ import { asFailure, viewOnce } from "./api.ts";
 import { figuresSql, fileOf, hospitalSql, type Rows, ranksSql } from "./check.ts";
 import { Command } from "./curl.ts";
 import { lastingOf, pathsOf, rowsAt, type View } from "./explore-data.ts";
-import { withParameters } from "./location.ts";
+import { useOrigin, withParameters } from "./location.ts";
+import { checkTitle } from "./words.ts";
 
 /** Shows how anybody can check a page's figures. */
 
@@ -30,17 +31,24 @@ interface CheckProps {
 
 function Check({ dataset, page, api, statements, places = null, lacking, toggle }: CheckProps) {
   const { verify } = dataset;
+  // Without the script the page doesn't know the site's name, which browsers print themselves.
+  const origin = useOrigin();
   const { name } = fileOf(dataset);
   const exported = pathOf("/export.csv", {}, dataset.data_version);
   const file =
     verify === null
       ? html`Get <a href=${exported}>${exported}</a> with a key, and name the file <b>${name}</b>.`
       : html`Get CMS's file <b>${verify.source_url === null ? name : html`<a href=${verify.source_url}>${name}</a>`}</b>: ${dataset.title}. Its SHA-256 is <code class="long">${verify.sha256}</code>.`;
-  return html`<details class="check" onToggle=${(event: Event & { currentTarget: HTMLDetailsElement }) => toggle?.(event.currentTarget.open)}><summary>Check this number</summary>
+  return html`<details class="check" onToggle=${(event: Event & { currentTarget: HTMLDetailsElement }) => toggle?.(event.currentTarget.open)}><summary>${checkTitle}</summary>
     <p>These figures stay at <a href=${page}>this page's lasting address</a>, and in the API at <code class="long">${api}</code>.</p>
     <p>${file} Then these statements give them in <a href="https://duckdb.org">DuckDB</a>, without this site.${places !== null && ` The hospitals were chosen by the distance of their ZIP codes: ${places}.`}</p>
     ${lacking && html`<p role="status">${lacking}</p>`}${statements.map(({ title, sql }) => html`<p>${title}:</p><${Command} text=${sql} label=${title} />`)}
-  </details>`;
+  </details>
+    <div class="paper-only small">${checkTitle}: ${origin}${page}, and in the API ${origin}${api}. ${
+      verify === null
+        ? `The file is ${origin}${exported}.`
+        : `CMS's file is ${verify.source_url ?? name}, with the SHA-256 ${verify.sha256}.`
+    }</div>`;
 }
 
 /** Checks the figures of the explore page. */

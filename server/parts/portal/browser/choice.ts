@@ -46,6 +46,8 @@ export interface Choice {
   procedure: string | null;
   /** What to look for instead of a chosen procedure, in a visitor's words. */
   words: string | null;
+  /** The words by which the chosen procedure was found, if they may mean something else, too. */
+  typed: string | null;
   state: string | null;
   /** A ZIP code, or a city with its state. With it the state is ignored. */
   near: string | null;
@@ -84,9 +86,10 @@ export function choiceOf({ searchParams }: { searchParams: URLSearchParams }): C
   const asked = chosen("procedure");
   const isWords = asked !== null && words.test(asked);
   const procedure = isWords ? null : asked;
+  const typed = ((isWords ? asked : chosen("q")) ?? "").slice(0, maxWordsLength) || null;
   return {
     procedure,
-    words: procedure === null ? ((isWords ? asked : chosen("q"))?.slice(0, maxWordsLength) ?? null) : null,
+    ...(procedure === null ? { words: typed, typed: null } : { words: null, typed }),
     // A text that names no state is kept, so that the page can show it when nothing is found.
     state: state !== null && near === null ? (stateOf(state) ?? state.toUpperCase()) : null,
     near,

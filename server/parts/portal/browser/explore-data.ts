@@ -19,7 +19,7 @@ import {
 } from "./answers.ts";
 import { maxPageRows, nearestOf, understood } from "./around.ts";
 import { type Choice, defaultProcedure, farthest, placedAt, placeOf } from "./choice.ts";
-import { type OtherMeaning, onlyMeant, otherMeaning, surelyMeant } from "./nothing.ts";
+import { isAsking, type OtherMeaning, onlyMeant, otherMeaning, surelyMeant } from "./nothing.ts";
 import { type UnknownPlace, unknownPlace } from "./states.ts";
 import { entryOf, isPriced, type Standings } from "./words.ts";
 
@@ -58,7 +58,7 @@ export interface View {
   asked: Pick<Choice, "year" | "versions">;
   /** What is shown. If words surely mean one procedure, it is chosen here, and so is the place in the words. */
   choice: Choice;
-  /** What the words mean or may mean; null if the address names the procedure. */
+  /** What the words mean or may mean; null if the address names the procedure alone. */
   search: SearchAnswer | Failure | null;
   /** What words that mean no procedure mean instead. */
   other: OtherMeaning | null;
@@ -171,7 +171,7 @@ function servedView(choice: Choice, ask: Ask): View {
       gone: null,
       goneVersions: [],
       asked: choice,
-      search: null,
+      search: typedSearch(choice, ask),
       other: null,
       code,
       paths,
@@ -205,17 +205,30 @@ function meantBy(code: string, year: string | null, ask: Ask) {
   return unlessFailed(found)?.procedure ?? null;
 }
 
+const searchPath = (words: string, year: string | null) =>
+  pathOf("/search", { q: words, type: "procedure", limit: mostMatches }, year);
+
+/** Returns what the words beside a procedure may mean, if they mean it; else null. */
+function typedSearch({ typed, procedure, year }: Choice, ask: Ask): SearchAnswer | Failure | null {
+  if (typed === null || procedure === null) return null;
+  const search = understood(ask<[SearchAnswer]>(searchPath(typed, year))[0], year, ask);
+  return (surelyMeant(search) ?? onlyMeant(search)) === procedure ? search : null;
+}
+
 /**
  * Shows the procedure that words surely mean, or the only one that they may mean, about which the text asks. Otherwise
  * shows no prices, so that no visitor takes them for an answer.
  */
 function searchedView(choice: Choice, words: string, ask: Ask): View {
-  const searched = pathOf("/search", { q: words, type: "procedure", limit: mostMatches }, choice.year);
-  const [found, versions] = ask<[SearchAnswer, DatasetsAnswer]>(searched, pathOf("/datasets"));
+  const [found, versions] = ask<[SearchAnswer, DatasetsAnswer]>(
+    searchPath(words, choice.year),
+    pathOf("/datasets"),
+  );
   const search = understood(found, choice.year, ask);
   const meant = surelyMeant(search) ?? onlyMeant(search);
   if (meant !== null && !(search instanceof Failure)) {
-    const meantChoice = placedAt({ ...choice, words: null, procedure: meant }, search.query.place);
+    const typed = isAsking(search) ? words : null;
+    const meantChoice = placedAt({ ...choice, words: null, typed, procedure: meant }, search.query.place);
     return { ...servedView(meantChoice, ask), search };
   }
   const isOther = search instanceof Failure && search.absent.length === 0;

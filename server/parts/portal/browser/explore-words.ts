@@ -18,6 +18,7 @@ import { countyText, namesCounty, type UnknownPlace, withStateName } from "./sta
 import {
   commonRanks,
   comparison,
+  inYear,
   isPriced,
   mainClause,
   noHospital,
@@ -133,8 +134,11 @@ function pricesOf(view: View): Omit<ExploreWords, "also" | "note"> {
   );
   const among = commonRanks(choice, prices);
   const paid = whatIsPaid(scope.source.data_year, median_allowed, facilities > 1);
+  const { data_year } = scope.source;
+  const newest = Math.max(data_year, ...view.datasets.map((one) => one.data_year));
+  const main = mainClause(choice, scope);
   const found = {
-    main: mainClause(choice, scope),
+    main: data_year === newest ? main : inYear(data_year, main),
     share: whatYouPay(scope.source.data_year),
     own: view.pinned.map(({ letter, ccn, entry, standings }) => {
       const clause = !entry

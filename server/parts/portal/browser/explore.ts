@@ -65,8 +65,8 @@ export function Explore({ url }: { url: URL }) {
 }
 
 /** Returns the changes of the address that name what its words surely mean; null if they don't, or there are none. */
-function meantBy({ words }: Choice, { choice: { state, near, words: unclear }, code }: View) {
-  return words === null || unclear !== null ? null : { q: null, procedure: code, state, near };
+function meantBy({ words }: Choice, { choice: { state, near, words: unclear, typed }, code }: View) {
+  return words === null || unclear !== null ? null : { q: typed, procedure: code, state, near };
 }
 
 /** Reserves the page's layout if the server has written no numbers, so that nothing moves when they arrive. */

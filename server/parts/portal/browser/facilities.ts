@@ -192,8 +192,8 @@ export function Facilities({ view, scope }: { view: View; scope: ProcedureAnswer
     class="facilities"
     anchor="hospitals"
     title=${title}
+    subject=${words.title}
     saved=${(rows?: number) => ({
-      subject: words.title,
       part: partOf(rows === undefined ? listed : Math.min(rows, count)),
       sentence: [
         same,

@@ -100,7 +100,7 @@ function Years({ view }: { view: HospitalView }) {
   return html`<${Card}
     title=${`Over the years: ${titleOf(procedure)}`}
     about=${html`<${Key} kind="charge" /> what it charges, <${Key} kind="allowed" /> what Medicare allows; in grey, the nation's median charge${!trends.data.every(isFew) && " with its middle half"}`}
-    saved=${() => ({ subject: answer.facility.facility })}
+    subject=${answer.facility.facility}
     name=${`opps-${own.source.data_years.join("-")}-years-${ccn}-${procedure.code}`}
     figures=${() => trendFigures(trends, pinned)}
     source=${() => sourceOf(own.source.data_versions, datasets)}

@@ -171,6 +171,10 @@ export const alsoMeant = (search: SearchAnswer | Failure): Way[] => [
   ...matchesOf(search).slice(1, 1 + mostOthers),
 ];
 
+/** Whether words that are taken for one procedure may mean something else. */
+export const isAsking = (search: SearchAnswer | Failure): boolean =>
+  surelyMeant(search) === null || alsoMeant(search).length > 0;
+
 /** The search in which letters with two meanings are a state, such as `knee replacement ok` in Oklahoma. */
 function otherReading(search: SearchAnswer | Failure): Way[] {
   const other = search instanceof Failure ? null : search.query.alternative;

@@ -57,9 +57,10 @@ export function Charges({ view }: { view: View }) {
   return html`<${Card}
     class="spread"
     title="How charges are spread"
+    subject=${wordsOf(view).title}
     saved=${() => {
       const sentence = textOf(mainClause(view.choice, scope));
-      return { subject: wordsOf(view).title, sentence, cited: inYearText(scope.source.data_year, sentence) };
+      return { sentence, cited: inYearText(scope.source.data_year, sentence) };
     }}
     about=${`${few ? "A dot for each hospital" : "Hospitals"} by charge.${isFew(scope.summary) ? "" : " Shaded: the middle half."}`}
     name=${nameOf(view, "charges", data_version)}
@@ -218,10 +219,10 @@ export function States({ view }: { view: View }) {
   const dataset = datasets.find((one) => one.data_version === data_version);
   return html`<${Card}
     title="Where hospitals charge more"
+    subject=${pricesTitle(nation.procedure, wholeNation, nation.source.data_year)}
     saved=${() => {
       const sentence = textOf(mainClause(wholeNation, nation));
-      const subject = pricesTitle(nation.procedure, wholeNation, nation.source.data_year);
-      return { subject, sentence, cited: inYearText(nation.source.data_year, sentence) };
+      return { sentence, cited: inYearText(nation.source.data_year, sentence) };
     }}
     about="Median charge by state"
     name=${`opps-${data_version}-states-${view.code}`}
@@ -248,8 +249,8 @@ export function Years({ view }: { view: View }) {
   const half = trends.data.every(isFew) ? "" : " with the middle half";
   return html`<${Card}
     title=${`Over the years, ${isBeside ? "beside " : ""}${whose}`}
+    subject=${titleOf(trends.procedure)}
     saved=${() => ({
-      subject: titleOf(trends.procedure),
       sentence: `In ${last.data_year} the median charge ${where} is ${money(last.median_charge)}. Medicare allows ${money(last.median_allowed)}.`,
     })}
     about=${isBeside ? besideText(own, half) : `Median charge${half}, and Medicare's median`}

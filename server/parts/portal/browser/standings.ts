@@ -162,8 +162,8 @@ export function Standings({ answer, datasets, sorted, chosen, shown, note }: Sta
     figures=${() => facilityFigures(found, answer)}
     isTable=${true}
     links=${() => hospitalLinks(answer)}
+    subject=${`${facility.facility}, ${source.data_year}`}
     saved=${() => ({
-      subject: `${facility.facility}, ${source.data_year}`,
       part: rows.length < found.length ? `The first ${rows.length} of ${all}.` : "",
       sentence: `What it charges for each procedure, and what Medicare allows. ${line}`,
       cited: `${facility.facility} in ${source.data_year}: ${note}`,

@@ -1,6 +1,6 @@
 import { stayDeductibles } from "../../../../datasets/deductibles.ts";
 import { counted, money, percent, printable, times, whole } from "../../../shared/browser/format.ts";
-import type { Entry, FacilityAnswer, Priced, ProcedureAnswer, Standing } from "./answers.ts";
+import type { Dataset, Entry, FacilityAnswer, Priced, ProcedureAnswer, Standing } from "./answers.ts";
 import type { Choice } from "./choice.ts";
 import { stateInSentence, stateName, whyMaryland } from "./states.ts";
 
@@ -136,10 +136,27 @@ export function firstText(
 export const inYearText = (year: number, sentence: string) =>
   `In ${year}, ${sentence[0].toLowerCase()}${sentence.slice(1)}`;
 
+/** Like `inYearText`. */
+export function inYear(year: number, sentence: readonly Word[]): Word[] {
+  const [first = "", ...others] = sentence.filter((word) => word !== "");
+  return typeof first === "string"
+    ? [inYearText(year, first), ...others]
+    : [`In ${year}, `, first, ...others];
+}
+
 export const hospitals = (number: number) => counted(number, "hospital", "hospitals");
 
 export const pricesTitle = (procedure: Procedure, place: Place, year: string | number | undefined): string =>
   [titleOf(procedure), placeText(place)].filter(Boolean).join(" ") + (year ? `, ${year}` : "");
+
+/** The title of the statements that give a page's numbers. */
+export const checkTitle = "Check this number";
+
+/** Says whether a version agrees with CMS's own totals. */
+export const totalsText = ({ checked, agree, worst }: NonNullable<Dataset["totals"]>): string =>
+  agree === checked
+    ? `It agrees with all ${whole(checked)} totals that CMS publishes by nation and state.`
+    : `It agrees with ${whole(agree)} of ${whole(checked)} totals that CMS publishes by nation and state. The largest difference: ${worst}.`;
 
 /** What the site is, in one sentence. */
 export const introText =

@@ -12,6 +12,7 @@ import { useScrollToHash } from "../location.ts";
 import { save } from "../save-picture.ts";
 import { start } from "../start.ts";
 import { statesText, whyMissing } from "../states.ts";
+import { totalsText } from "../words.ts";
 
 /** Shows the data versions: their content, their gaps, their files, and code that loads them. */
 
@@ -63,7 +64,7 @@ function Versions({ versions, year }: { versions: Dataset[]; year: string | null
 
 function Version({ version, isFirst }: { version: Dataset; isFirst: boolean }) {
   const [isOpen, setOpen] = useState(isFirst || location.hash === `#${version.data_version}`);
-  const { data_version: name, status, released, source_url, coverage } = version;
+  const { data_version: name, status, released, source_url, coverage, verify } = version;
   const onToggle = (event: Event & { currentTarget: HTMLDetailsElement }) =>
     setOpen(event.currentTarget.open);
   return html`<details class="card version" id=${name} open=${isOpen} onToggle=${onToggle}>
@@ -87,6 +88,7 @@ function Version({ version, isFirst }: { version: Dataset; isFirst: boolean }) {
           <p>${version.title}, by ${version.publisher}. It has prices from ${statesText(coverage.states)}: <span class="quiet">${coverage.states.join(" ")}</span></p>
           <p>${released === null ? "The release date is unknown." : `Released ${released}.`} ${source_url && html`<a href=${source_url} rel="noreferrer">The source</a>`}</p>
           <p class="quiet">${version.caveat}</p>
+          ${version.totals && html`<p>${totalsText(version.totals)}</p>`}
         </section>
         <section>
           <h3>What is missing</h3>
@@ -97,7 +99,9 @@ function Version({ version, isFirst }: { version: Dataset; isFirst: boolean }) {
           <h3>Checksum (SHA-256)</h3>
           <dl class="facts">
             <dt class="quiet">the rows, the same for every file format</dt><dd><code>${version.content_sha256}</code></dd>
+            ${verify && html`<dt class="quiet">CMS's file ${verify.file}</dt><dd><code>${verify.sha256}</code></dd>`}
           </dl>
+          ${verify && html`<p>This statement for <a href="https://duckdb.org">DuckDB</a> counts the rows of CMS's file, and adds up their amounts:</p><${Command} text=${verify.sql} label="Rows and sums" />`}
         </section>
       </div>`
     }
