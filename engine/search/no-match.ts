@@ -65,7 +65,10 @@ export function whyNothing(
   const index = indexOf(image, kind);
   const code = kind === "procedure" ? hcpcsCodeIn(text) : undefined;
   const ccn = kind === "facility" ? /^\D*(\d{5,6})\D*$/.exec(text)?.[1] : undefined;
-  const isKnown = ccn !== undefined && (isZip(image, ccn) || findFacility(image, ccn) >= 0);
+  // Five digits may be the code of a procedure, which the error points to.
+  const isKnown =
+    ccn !== undefined &&
+    (isZip(image, ccn) || findFacility(image, ccn) >= 0 || groupOfCode(image, ccn) !== undefined);
   const isPlace = kind === "procedure" && placesNamed(image, asked.typed).length > 0;
   const without = wordWithout(image, index, terms, isPriced);
   // Words that fit any hospital find none in such a state.
