@@ -1,35 +1,21 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { describe, type TestContext, test } from "node:test";
 import { readPlaces } from "../../datasets/places.ts";
 import { procedureFigures } from "../../datasets/sample/calibration.ts";
-import {
-  attachImage,
-  buildImage,
-  type DocumentKind,
-  type Image,
-  type Snapshot,
-  sealSnapshot,
-  search,
-  stateNames,
-} from "../../engine/index.ts";
+import { attachImage, buildImage, type Image, search, stateNames } from "../../engine/index.ts";
 import { entriesOf } from "../../engine/search/lexicon.ts";
 import { absentTerms, plainProcedure, plainWordsOf } from "../../engine/search/procedure-words.ts";
 import { meaningOf, procedureWords, splitWords } from "../../engine/search/text.ts";
-import { hcpcs } from "../support/addendum.ts";
-import { dataPath } from "../support/data.ts";
 import { changed, imageOf, type ShortRow, snapshotOf } from "../support/fixtures.ts";
 import { seededRandom } from "../support/random.ts";
 import {
   assertInOrder,
-  type Expectation,
   find,
   type Hospital,
-  missesOf,
   named,
+  namedProcedures,
   placed,
   realHospitals,
-  rewritten,
   snapshotOfHospitals,
 } from "../support/relevance.ts";
 import { sampled } from "../support/rounds.ts";
@@ -38,15 +24,6 @@ import { sampled } from "../support/rounds.ts";
 
 const names = (image: Image, query: string) => find(image, query).map(({ name }) => name);
 const isFound = (name: string, query: string) => names(named(name), query).length === 1;
-
-/** Each procedure group has its official name and a price. */
-function namedProcedures(): Snapshot {
-  const names = new Map(procedureFigures.map(({ code, name }) => [code, name]));
-  const procedures = snapshotOf(procedureFigures.map(({ code }) => ["000001", "CA", code, 1, 1]));
-  return changed(procedures, ({ procedures: { code, name } }) => {
-    for (const i of name.keys()) name[i] = names.get(code[i]) ?? "";
-  });
-}
 
 const hospitals = realHospitals();
 const directory = imageOf(snapshotOfHospitals(hospitals));
@@ -59,17 +36,6 @@ type Check = (image: Image, hospitals: readonly Hospital[], t: TestContext) => v
 function directoryTest(name: string, check: Check) {
   test(name, (t) => check(directory, hospitals, t));
 }
-
-directoryTest("a hospital is the first result for other spellings of its name", (image, hospitals, t) => {
-  for (const [i, [way, all]] of [...rewritten(hospitals)].entries()) {
-    // There are six ways of writing, so each hospital is searched about once.
-    const queries = all.filter((_, at) => at % 6 === i % 6);
-    const misses = missesOf(image, hospitals, queries);
-    t.diagnostic(`${way}: ${misses.length} of ${queries.length} missed`);
-    const isAmbiguous = way === "hospital for medical center and the other way, with the city";
-    assert.ok(misses.length <= (isAmbiguous ? 0.01 : 0.001) * queries.length, misses.join("\n"));
-  }
-});
 
 directoryTest("a city with a state that it isn't in is never sure", (image, hospitals) => {
   const random = seededRandom(20_260_402);
@@ -317,57 +283,6 @@ directoryTest(
     }
   },
 );
-
-/** No expected results mean that nothing may be found. */
-const searchesFor = (kind: DocumentKind) =>
-  readFileSync(dataPath(`search/${kind}-searches.tsv`), "utf8")
-    .trim()
-    .split("\n")
-    .map((line): Expectation => {
-      const [query, expected] = line.split("\t");
-      return [query, ...(expected === "none" ? [] : expected.split(","))];
-    });
-
-directoryTest("at least 98 % of the hospital queries find the right one first", (image, hospitals, t) => {
-  // The directory has no ZIP codes.
-  const queries = searchesFor("facility").filter(([query]) => !/near \d{5}/.test(query));
-  const ccns = new Set(hospitals.map(({ ccn }) => ccn));
-  for (const [query, ...expected] of queries)
-    for (const each of expected) assert.ok(each.startsWith("@") || ccns.has(each), `${query}: ${each}`);
-  const misses = missesOf(image, hospitals, queries);
-  t.diagnostic(`${misses.length} of ${queries.length} missed`);
-  assert.ok(misses.length <= 0.02 * queries.length, misses.join("\n"));
-});
-
-test("at least 98 % of the procedure queries get the right first result, and few wrong ones score 0.5 or more", (t) => {
-  // Each group gets descriptors with random words of patients. These words must change few first results.
-  const moved: string[] = [];
-  const random = seededRandom(8);
-  const words = Object.values(plainWordsOf).flatMap(({ terms }) => terms.flatMap((term) => term.split(" ")));
-  const codes = Array.from({ length: 40 * procedureFigures.length }, (_, i) =>
-    hcpcs(
-      String(10_000 + i),
-      procedureFigures[i % procedureFigures.length].code,
-      random.shuffled(words).slice(0, 4).join(" "),
-    ),
-  );
-  const named = namedProcedures();
-  const coded = imageOf(sealSnapshot(named.table, named.provenance, codes));
-  const queries = searchesFor("procedure");
-  const wrong = queries.flatMap(([query, ...expected]) => {
-    const [first] = find(procedures, query, "procedure", 1);
-    const isRight = first === undefined ? expected.length === 0 : expected.includes(first.code);
-    if (isRight && find(coded, query, "procedure", 1)[0]?.code !== first?.code) moved.push(query);
-    return isRight ? [] : [{ query, score: first?.score ?? 0 }];
-  });
-  const sure = wrong.filter(({ score }) => score >= 0.5);
-  t.diagnostic(`${wrong.length} of ${queries.length} missed, ${sure.length} of them with 0.5 or more`);
-  assert.ok(wrong.length <= 0.02 * queries.length, wrong.map(({ query }) => query).join("; "));
-  assert.ok(sure.length <= 0.01 * queries.length, sure.map(({ query }) => query).join("; "));
-  assert.ok(moved.length <= 0.02 * queries.length, moved.join("; "));
-  const known = new Set(procedureFigures.map(({ code }) => code));
-  for (const code of Object.keys(plainWordsOf)) assert.ok(known.has(code), code);
-});
 
 directoryTest(
   "each alternative name finds its hospital first, is unique and isn't another's official name",

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { parse } from "csv-parse/sync";
 import * as v from "valibot";
+import { procedureFigures } from "../../datasets/sample/calibration.ts";
 import {
   byField,
   type DocumentKind,
@@ -15,7 +16,7 @@ import {
 import { fillers, kinds, meaningsOf } from "../../engine/search/lexicon.ts";
 import { indexWords } from "../../engine/search/text.ts";
 import { dataPath } from "./data.ts";
-import { absent, arranged, imageOf, testProvenance } from "./fixtures.ts";
+import { absent, arranged, changed, imageOf, snapshotOf, testProvenance } from "./fixtures.ts";
 
 /** Results that may come first are CCNs, or places as `@City ST` or `@ST` for any facility there. */
 export type Expectation = readonly [query: string, ...expected: string[]];
@@ -68,6 +69,15 @@ export function snapshotOfHospitals(hospitals: readonly Hospital[]): Snapshot {
       charge: amounts(1_000_00),
       allowed: amounts(200_00),
     },
+  });
+}
+
+/** Each procedure group has its official name and a price. */
+export function namedProcedures(): Snapshot {
+  const names = new Map(procedureFigures.map(({ code, name }) => [code, name]));
+  const procedures = snapshotOf(procedureFigures.map(({ code }) => ["000001", "CA", code, 1, 1]));
+  return changed(procedures, ({ procedures: { code, name } }) => {
+    for (const i of name.keys()) name[i] = names.get(code[i]) ?? "";
   });
 }
 
