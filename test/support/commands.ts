@@ -14,12 +14,12 @@ const folder = new URL("../../server/commands/", import.meta.url);
 const runner = `
   import { runProgram } from "${folder}program.ts";
   const onImport = ["keys", "accounts", "events", "state"];
+  const { DATASETS_DIR, ...settings } = process.env;
   let run = 0;
   process.on("message", async ({ name, args, env }) => {
     const result = { stdout: "", stderr: "", code: 0 };
     for (const name of ["stdout", "stderr"]) process[name].write = (text) => { result[name] += text; return true; };
-    delete process.env.DATASETS_DIR;
-    Object.assign(process.env, { WEBHOOK_ALLOW_LOOPBACK: "false", DATABASE_URL: "", HTTPS_PROXY: "", ...env });
+    process.env = { ...settings, WEBHOOK_ALLOW_LOOPBACK: "false", DATABASE_URL: "", HTTPS_PROXY: "", ...env };
     process.argv = ["node", name, ...args];
     process.exitCode = 0;
     const file = \`${folder}\${name}.ts\`;
