@@ -106,7 +106,7 @@ export const addressed = (page: Page, expected: RegExp | ((address: URL) => bool
     () => page.url(),
   );
 
-/** Waits until a page has drawn what depends on sizes. It measures them in one frame, and draws in the same or the next. */
+/** Waits until a page has drawn what depends on its size or its medium. */
 export const nextFrame = (page: Page): Promise<unknown> =>
   page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
 

@@ -203,7 +203,7 @@ function labelFaults(): string[] {
   return [...document.querySelectorAll(".plot svg")].flatMap((svg) => {
     const edge = svg.getBoundingClientRect();
     const labels = [...svg.querySelectorAll("text")]
-      .filter((one) => one.checkVisibility())
+      .filter((one) => one.getClientRects().length > 0)
       .map((one) => ({ text: one.textContent ?? "", box: one.getBoundingClientRect() }));
     return labels.flatMap(({ text, box: a }, i) => [
       ...(a.left < edge.left - 1 || a.right > edge.right + 1 ? [`${text} is cut`] : []),

@@ -6,7 +6,7 @@ import { html } from "./html.ts";
  */
 
 /** Widths in pixels. The style sheet shows what was made for the widest that a drawing has room for, if any. */
-export const leastWidths = [120, 220, 400] as const;
+export const leastWidths = [120, 220, 265, 400] as const;
 
 /** Draws something for each width, in a group with the width's class. */
 export const byWidth = (draw: (width: number) => preact.ComponentChildren) =>

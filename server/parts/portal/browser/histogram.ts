@@ -34,7 +34,7 @@ import { hospitals, isPriced, leastForQuartiles } from "./words.ts";
  */
 
 /** Pixels beside the drawing. */
-const [left, right] = [44, 14];
+const [left, right] = [40, 14];
 /** No dots or marks overlap at this width in pixels, and so at none above. */
 const leastWidth = 240;
 
