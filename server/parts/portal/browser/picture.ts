@@ -210,7 +210,8 @@ interface AmountsTextProps {
 export function AmountsText({ x, y, title, amounts }: AmountsTextProps) {
   const texts = [...new Set(amounts.toSorted((a, b) => a - b).map(money))];
   const all = texts.join(", ");
-  const fits = (width: number) => texts.length === 1 || (title.length + all.length) * letterWidth <= width;
+  const fits = (width: number) =>
+    texts.length === 1 || (title.length + all.length) * letterWidth <= width - x;
   return byWidth(
     (width) =>
       html`<text x=${x} y=${y}><tspan class="strong">${title}</tspan> ${fits(width) ? all : `${texts[0]} to ${texts.at(-1)}`}</text>`,
