@@ -76,13 +76,15 @@ export function placeIn(image: Image, words: readonly string[], capitals: Readon
     }
     return { rest, place: null, span: [], aside: span };
   }
-  const meant = words.findLastIndex((word) => !saysNothing(word)) + 1;
+  const isCode = (word: string) => word.length === 2 && stateOf(word) !== undefined && !fillers.has(word);
+  const meant = words.findLastIndex((word) => !saysNothing(word) || isCode(word)) + 1;
   for (const end of new Set([words.length, meant, 0]))
     for (let length = Math.min(words.length - 1, mostWords); length > 0; length--) {
       const start = Math.max(0, end - length);
       const span = words.slice(start, end === 0 ? length : end);
       const rest = without(start, start + span.length);
-      const isLast = end === words.length;
+      // Words such as cost may follow.
+      const isLast = end > 0;
       if (isLetters(span) && beforeLetters.has(words[start - 1] ?? "")) continue;
       const place = isCodeMeant(span, rest, isLast, capitals)
         ? { state: span[0].toUpperCase() }
@@ -167,9 +169,11 @@ function placeNamed(
   for (let end = words.length - 1; end > 0; end--) {
     const there = stateOf(words.slice(end).join(""));
     if (there === undefined) continue;
+    const before = words.slice(0, end);
+    // Without a preposition, "cost TX" isn't the city of Cost.
+    if (!isIntroduced && before.every(saysNothing)) return null;
     if (city !== undefined) return { near: city.near };
     // A city without hospitals is also a city, if its words say nothing else.
-    const before = words.slice(0, end);
     const isThere = namesakes(image, before).some(({ state }) => state === there);
     return isThere && !isInProcedure(before, others)
       ? { near: `${before.map(capitalized).join(" ")}, ${there}` }

@@ -9,7 +9,7 @@ import { matchPhrases } from "./matching.ts";
 import { facilitiesInCity, formsOfState, mostPlaceWords, namesakes, stateOf } from "./places.ts";
 import { placeIn } from "./procedure-place.ts";
 import { saysNothing, withLevels } from "./procedure-words.ts";
-import { isBeforeInitial, plainWords, splitWords } from "./text.ts";
+import { isBeforeInitial, meaningOf, plainWords, splitWords } from "./text.ts";
 import { beginsWord, type DocumentKind, findWord, indexOf, type SearchIndex } from "./text-index.ts";
 
 /** Reads what a search asks for, once: its words in English, and what isn't a word of what is looked for. */
@@ -51,7 +51,9 @@ function readForFacilities(image: Image, text: string): Asked {
     ? withoutSmallWords("facility", withoutArticles(image, english), capitalsIn(rest))
     : english;
   const { words, isHere } = withoutHere(small);
-  const meant = words.filter((word, i) => !isLabel(word, words[i + 1]) && !isSelf(word, words[i - 1]));
+  const meant = withoutCountry(words).filter(
+    (word, i, all) => !isLabel(word, all[i + 1]) && !isSelf(word, all[i - 1]),
+  );
   const typed = plainWords(joined);
   return {
     ...{ kind: "facility", text, miles, ignored, place: null, placeWords: [] },
@@ -65,7 +67,7 @@ function readForProcedures(image: Image, text: string): Asked {
   const { rest: undiagnosed, diagnoses } = withoutDiagnoses(text);
   const split = splitWords(undiagnosed.replace(age, " ").replace(vertebrae, "$1"));
   const { words: english, isSpanish } = inEnglish("procedure", split, () => false);
-  const asked = isSpanish ? withoutArticles(image, english) : english;
+  const asked = withoutCountry(isSpanish ? withoutArticles(image, english) : english);
   const capitals = capitalsIn(undiagnosed);
   const { rest, place, span, aside } = placeIn(image, asked, capitals);
   const plain = isSpanish ? withoutSmallWords("procedure", rest, capitals) : rest;
@@ -137,6 +139,18 @@ function isCityAt(image: Image, words: readonly string[], start: number): boolea
   for (let end = start + 2; end <= Math.min(words.length, start + mostPlaceWords); end++)
     if (isCity(image, words.slice(start, end))) return true;
   return false;
+}
+
+const countries = Array.from(phrasesOf("country"), (phrase) => phrase.split(" "));
+
+/** Takes off the country's name behind other words, such as a city: all hospitals are there. */
+function withoutCountry(words: readonly string[]): readonly string[] {
+  for (const country of countries) {
+    const rest = words.slice(0, -country.length);
+    const isLast = country.every((word, i) => word === words[rest.length + i]);
+    if (isLast && rest.some((word) => !kinds.has(meaningOf(word)) && !isSmallWord(word))) return rest;
+  }
+  return words;
 }
 
 const labels = phrasesOf("numbered");

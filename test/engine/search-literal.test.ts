@@ -66,6 +66,22 @@ const statesOf = new Map(
   ]),
 );
 
+test("the country's name behind a place or a hospital's name and place changes nothing", () => {
+  const random = seededRandom(seed);
+  for (const { name, city, state } of hospitals)
+    for (const query of [
+      `hospitals in ${city}, ${state}`,
+      `${city}, ${state}`,
+      `${name}, ${city}, ${state}`,
+    ]) {
+      if (random.int(20) > 0) continue;
+      const alone = search(image, "facility", query, 0, 5);
+      const country = random.pick(["USA", "U.S.A.", "United States"]);
+      const { total, documents } = search(image, "facility", `${query}, ${country}`, 0, 5);
+      assert.deepEqual([query, total, documents[0]], [query, alone.total, alone.documents[0]]);
+    }
+});
+
 test("the in, en or de before a city isn't a state, and a city that several states have is no sure answer", () => {
   const names = new Set(Object.values(stateNames).map((name) => name.toLowerCase()));
   for (const [city, states] of statesOf) {

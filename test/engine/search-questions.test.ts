@@ -354,10 +354,18 @@ describe("a place beside any procedure", () => {
     for (const term of terms)
       for (const code of codes) {
         if (random.int(20) > 0) continue;
-        const query = `${term}${random.pick([" ", " in "])}${code.toLowerCase()}`;
-        const { total, place, alternative } = search(real, "procedure", query, 0, 1);
-        const isRead = place !== null && "state" in place && place.state === code;
-        if (total === 0 || isRead) continue;
+        const end = `${random.pick([" ", " in "])}${code.toLowerCase()}`;
+        const query = term + end;
+        const isRead = ({ place }: ReturnType<typeof search>) =>
+          place !== null && "state" in place && place.state === code;
+        const details = search(real, "procedure", query, 0, 1);
+        // Words that say nothing may follow or precede.
+        for (const more of [`${query} cost`, `cost of ${query} price`, `${term} cost${end}`]) {
+          const found = search(real, "procedure", more, 0, 1);
+          if (isRead(details)) assert.ok(isRead(found) || found.total === 0, more);
+        }
+        const { total, alternative } = details;
+        if (total === 0 || isRead(details)) continue;
         assert.ok(alternative !== null, query);
         // LA is the city or the state.
         if (code !== "LA") assert.deepEqual(alternative, { q: term, state: code }, query);
