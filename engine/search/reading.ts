@@ -6,7 +6,7 @@ import { groupOfCode, isHcpcsCode, withoutDiagnoses } from "./codes.ts";
 import type { ShownPlace } from "./find.ts";
 import { doubtful, entriesOf, isSmallWord, kinds, meaningsOf, phrasesOf } from "./lexicon.ts";
 import { matchPhrases } from "./matching.ts";
-import { facilitiesInCity, formsOfState, mostPlaceWords, namesakes, stateOf } from "./places.ts";
+import { facilitiesInCity, formsOfState, mostPlaceWords, namesakes, namesCounty, stateOf } from "./places.ts";
 import { placeIn } from "./procedure-place.ts";
 import { saysNothing, withLevels } from "./procedure-words.ts";
 import { isBeforeInitial, meaningOf, plainWords, splitWords } from "./text.ts";
@@ -111,16 +111,16 @@ const smallCodes = new Set(
 );
 
 /**
- * Writes out a state's code that is a small word elsewhere: DE, ID, IN, OR, HI, ME and OK are states after a city, where
- * nothing but a word for hospitals or a ZIP code follows.
+ * Writes out a state's code that is a small word elsewhere: DE, ID, IN, OR, HI, ME and OK are states after a city, and all codes
+ * after a county, where nothing but a word for hospitals or a ZIP code follows.
  */
 function withState(image: Image, words: readonly string[]): readonly string[] {
   const at = words.findLastIndex((word) => !forHospitals.has(word) && !isZip(image, word));
   const code = words[at] ?? "";
   const before = words.slice(0, at);
   const city = before.slice(0, before.findLastIndex((word) => !isSmallWord(word)) + 1);
-  if (!smallCodes.has(code) || city.length === 0) return words;
-  if (!isCityLast(image, city)) return words;
+  const isCounty = code.length === 2 && stateOf(code) !== undefined && namesCounty(city);
+  if (!isCounty && !(smallCodes.has(code) && isCityLast(image, city))) return words;
   const [, name] = formsOfState(code.toUpperCase());
   return [...before, name, ...words.slice(at + 1)];
 }

@@ -66,6 +66,23 @@ const statesOf = new Map(
   ]),
 );
 
+test("a county with a state is surely a hospital of another state only if its name has the state's letters or name", () => {
+  const random = seededRandom(seed);
+  const states = Object.keys(stateNames);
+  for (const { city } of hospitals) {
+    const state = random.pick(states);
+    const query = `hospitals in ${city} County, ${state}`;
+    const { documents, scores } = search(image, "facility", query, 0, 1);
+    if (!(scores[0] >= 0.5)) continue;
+    const [there, ...texts] = [image.state, image.facilityName, image.city].map((of) =>
+      textAt(of, documents[0]),
+    );
+    const written = state === "LA" ? "Los Angeles" : `(${state}|${stateNames[state]})`;
+    const isNamed = new RegExp(`\\b${written}\\b`, "i").test(texts.join(" "));
+    assert.ok(there === state || isNamed, query);
+  }
+});
+
 test("the country's name behind a place or a hospital's name and place changes nothing", () => {
   const random = seededRandom(seed);
   for (const { name, city, state } of hospitals)
