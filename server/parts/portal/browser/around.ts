@@ -147,7 +147,7 @@ function citiesFor(text: string, year: string | null, ask: Ask): Doubtful {
   const named = placesNamed(text, year, ask);
   const cities = named.length > 0 ? named : likelyPlaces(text, year, ask);
   if (cities.length === 1) return { doubt: "", options: circlesAround(cities[0]) };
-  if (cities.length === 0) return { doubt: "", options: aroundHospitalIn(text, year, ask) };
+  if (cities.length === 0) return { doubt: "", options: [] };
   const meant = named.length > 0 ? meantOf(text, named, year, ask) : undefined;
   const doubt =
     meant !== undefined
@@ -158,13 +158,6 @@ function citiesFor(text: string, year: string | null, ask: Ask): Doubtful {
   const first = cities.filter((city) => city === meant);
   const options = [...new Set([...first, ...cities])].map(among);
   return { doubt, options, isQuestion: doubt !== "" };
-}
-
-/** Suggests circles around a hospital in a city that has hospitals, but that the table of places lacks: a sample's city. */
-function aroundHospitalIn(text: string, year: string | null, ask: Ask): Option[] {
-  const path = pathOf("/healthcare/facilities", { city: text, limit: 1 }, year);
-  const [{ city, state, zip = null } = {}] = unlessFailed(ask<[FacilitiesAnswer]>(path)[0])?.data ?? [];
-  return zip === null ? [] : circlesAround(zip, `ZIP code of ${city}, ${state}`);
 }
 
 /** The city among namesakes that a search for a procedure means; undefined if none is far larger than the others. */
