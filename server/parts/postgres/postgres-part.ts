@@ -10,13 +10,16 @@ import { escapes, writtenUrl } from "../../shared/urls.ts";
 
 const form = `postgres://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]…]/DATABASE[?sslmode=…], ${escapes}`;
 
-const sslModes: readonly string[] = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"];
-
-/** Parameters by which the driver would replace what stands in the URL. */
-const hidden: readonly string[] = ["host", "port", "user", "password"];
+/** Modes that never connect without TLS. */
+const strictModes: readonly string[] = ["require", "verify-ca", "verify-full"];
+const sslModes: readonly string[] = ["disable", "allow", "prefer", ...strictModes];
 
 const files: readonly string[] = ["sslrootcert", "sslcert", "sslkey"];
-const tlsParameters: readonly string[] = ["sslmode", ...files];
+const parameters: readonly string[] = [
+  ...["sslmode", ...files, "channel_binding", "application_name", "fallback_application_name"],
+  ...["connect_timeout", "options", "target_session_attrs", "keepalives", "keepalives_idle"],
+  ...["keepalives_interval", "keepalives_count", "tcp_user_timeout"],
+];
 
 /**
  * Splits a URL with several hosts into URLs with one host each, in the same order.
@@ -25,7 +28,7 @@ const tlsParameters: readonly string[] = ["sslmode", ...files];
 export function databaseUrls(text: string): string[] {
   const written = writtenUrl(text);
   const [, scheme] = /^(postgres(?:ql)?:\/\/)/.exec(text) ?? [];
-  if (written === undefined || scheme === undefined || !/^\/[^/?]+(\?|$)/.test(written.rest))
+  if (written === undefined || scheme === undefined || !/^\/[^/?&]+(\?|$)/.test(written.rest))
     throw new DataError("DATABASE_URL", "another form", form);
   const urls = written.hosts.map((host) => `${scheme}${written.login}${host}${written.rest}`);
   const parsed = urls.map((url) => URL.parse(url));
@@ -33,19 +36,23 @@ export function databaseUrls(text: string): string[] {
   if (parsed.some((url) => !url?.hostname || url.pathname.length < 2))
     throw new DataError("DATABASE_URL", "another form", form);
   const { searchParams } = new URL(urls[0]);
-  if (hidden.some((name) => searchParams.has(name)))
-    throw new DataError("DATABASE_URL", "another form", form);
-  // The driver would ignore other parameters about TLS, such as `ssl` or `sslMode`, and might connect without TLS.
-  const aboutTls = [...searchParams.keys()].filter((name) => /ssl|tls/i.test(name));
-  if (aboutTls.some((name, i) => !tlsParameters.includes(name) || aboutTls.indexOf(name) < i))
+  // The driver would ignore others, such as `ssl` or `sslMode`, and might connect without TLS, or to another host.
+  const names = [...searchParams.keys()];
+  if (names.some((name, i) => !parameters.includes(name) || names.indexOf(name) < i))
     throw new DataError(
       "DATABASE_URL",
-      "a parameter about TLS that isn't known, or is there twice",
-      `${tlsParameters.join(", ")}, each once`,
+      "a parameter that isn't known, or is there twice",
+      `${parameters.join(", ")}, each once`,
     );
   const mode = searchParams.get("sslmode");
   if (mode !== null && !sslModes.includes(mode))
     throw new DataError("DATABASE_URL", "another sslmode", sslModes.join(", "));
+  if (searchParams.has("channel_binding") && !strictModes.includes(mode ?? ""))
+    throw new DataError(
+      "DATABASE_URL",
+      "channel_binding, which is meant for TLS, without an sslmode that asks for it",
+      `sslmode, one of ${strictModes.join(", ")}`,
+    );
   if (mode === "verify-ca" && !searchParams.has("sslrootcert"))
     throw new DataError("DATABASE_URL", "sslmode=verify-ca without sslrootcert", "both, or verify-full");
   const file = files.find((name) => searchParams.has(name) && !isPlainPath(searchParams.get(name) ?? ""));

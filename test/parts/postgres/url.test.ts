@@ -17,6 +17,7 @@ test("a URL with several hosts is one URL for each host, in the same order", () 
     "postgres://u:a:b@db_1.example.com/d?sslmode=verify-full&sslrootcert=/etc/a%20b.pem",
     "postgres://u@%2Fvar%2Frun%2Fpostgresql/d",
     "postgres://a/d?sslmode=require&channel_binding=require&connect_timeout=10",
+    "postgres://a/d?application_name=hcqs&target_session_attrs=read-write&keepalives=1&options=-c%20a=b",
   ])
     assert.deepEqual(databaseUrls(url), [url]);
 });
@@ -69,6 +70,15 @@ for (const text of [
   "postgres://u:geheim@a/d?tls=true",
   "postgres://u:geheim@a/d?ssl_min_protocol_version=TLSv1.3",
   "postgres://u:geheim@a/d?%73sl=true",
+  "postgres://u:geheim@a/d?channel_binding=require",
+  "postgres://u:geheim@a/d?sslmode=prefer&channel_binding=require",
+  "postgres://u:geheim@a/d?gssencmode=require",
+  "postgres://u:geheim@a/d?slmode=verify-full",
+  "postgres://u:geheim@a/d?secure=true",
+  "postgres://u:geheim@a/d?encrypt=true",
+  "postgres://u:geheim@a/d?hostaddr=10.0.0.1",
+  "postgres://u:geheim@a/d?query_timeout=1",
+  "postgres://u:geheim@a/d&sslmode=require",
   "postgres://u:geheim@a/d?sslrootcert=~/geh.pem",
   "postgres://u:geheim@a/d?sslmode=verify-ca&sslrootcert='geh.pem'",
 ])
