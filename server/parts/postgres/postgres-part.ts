@@ -30,6 +30,9 @@ export function databaseUrls(text: string): string[] {
   const [, scheme] = /^(postgres(?:ql)?:\/\/)/.exec(text) ?? [];
   if (written === undefined || scheme === undefined || !/^\/[^/?&]+(\?|$)/.test(written.rest))
     throw new DataError("DATABASE_URL", "another form", form);
+  // A login whose colon and @ are percent-encoded would be a host, and be looked up. A folder of sockets begins with a slash.
+  if (written.hosts.some((host) => host.includes("%") && !/^%2f/i.test(host)) || text.includes("%00"))
+    throw new DataError("DATABASE_URL", "another form", form);
   const urls = written.hosts.map((host) => `${scheme}${written.login}${host}${written.rest}`);
   const parsed = urls.map((url) => URL.parse(url));
   // A parser takes a name such as `..` away.

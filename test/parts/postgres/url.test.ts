@@ -79,6 +79,10 @@ for (const text of [
   "postgres://u:geheim@a/d?hostaddr=10.0.0.1",
   "postgres://u:geheim@a/d?query_timeout=1",
   "postgres://u:geheim@a/d&sslmode=require",
+  "postgres://u%3Ageheim%40a/d",
+  "postgres://u%40a/d",
+  "postgres://u:geheim@a,b%2ec/d",
+  "postgres://u:geheim@a/d?application_name=x%00user%00root",
   "postgres://u:geheim@a/d?sslrootcert=~/geh.pem",
   "postgres://u:geheim@a/d?sslmode=verify-ca&sslrootcert='geh.pem'",
 ])
