@@ -10,9 +10,7 @@ import { escapes, writtenUrl } from "../../shared/urls.ts";
 
 const form = `postgres://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]…]/DATABASE[?sslmode=…], ${escapes}`;
 
-/** Modes that never connect without TLS. */
-const strictModes: readonly string[] = ["require", "verify-ca", "verify-full"];
-const sslModes: readonly string[] = ["disable", "allow", "prefer", ...strictModes];
+const sslModes: readonly string[] = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"];
 
 const files: readonly string[] = ["sslrootcert", "sslcert", "sslkey"];
 const parameters: readonly string[] = [
@@ -50,12 +48,9 @@ export function databaseUrls(text: string): string[] {
   const mode = searchParams.get("sslmode");
   if (mode !== null && !sslModes.includes(mode))
     throw new DataError("DATABASE_URL", "another sslmode", sslModes.join(", "));
-  if (searchParams.has("channel_binding") && !strictModes.includes(mode ?? ""))
-    throw new DataError(
-      "DATABASE_URL",
-      "channel_binding, which is meant for TLS, without an sslmode that asks for it",
-      `sslmode, one of ${strictModes.join(", ")}`,
-    );
+  // The driver doesn't bind. Verifying the server keeps others from the middle, too.
+  if (searchParams.has("channel_binding") && mode !== "verify-full")
+    throw new DataError("DATABASE_URL", "channel_binding without sslmode=verify-full", "both, or neither");
   if (mode === "verify-ca" && !searchParams.has("sslrootcert"))
     throw new DataError("DATABASE_URL", "sslmode=verify-ca without sslrootcert", "both, or verify-full");
   const file = files.find((name) => searchParams.has(name) && !isPlainPath(searchParams.get(name) ?? ""));

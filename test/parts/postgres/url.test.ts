@@ -16,7 +16,7 @@ test("a URL with several hosts is one URL for each host, in the same order", () 
     "postgres://u:a%23%3F%25%2F%3A%40b@a:65535/d",
     "postgres://u:a:b@db_1.example.com/d?sslmode=verify-full&sslrootcert=/etc/a%20b.pem",
     "postgres://u@%2Fvar%2Frun%2Fpostgresql/d",
-    "postgres://a/d?sslmode=require&channel_binding=require&connect_timeout=10",
+    "postgres://a/d?sslmode=verify-full&channel_binding=require&connect_timeout=10",
     "postgres://a/d?application_name=hcqs&target_session_attrs=read-write&keepalives=1&options=-c%20a=b",
   ])
     assert.deepEqual(databaseUrls(url), [url]);
@@ -71,7 +71,7 @@ for (const text of [
   "postgres://u:geheim@a/d?ssl_min_protocol_version=TLSv1.3",
   "postgres://u:geheim@a/d?%73sl=true",
   "postgres://u:geheim@a/d?channel_binding=require",
-  "postgres://u:geheim@a/d?sslmode=prefer&channel_binding=require",
+  "postgres://u:geheim@a/d?sslmode=require&channel_binding=require",
   "postgres://u:geheim@a/d?gssencmode=require",
   "postgres://u:geheim@a/d?slmode=verify-full",
   "postgres://u:geheim@a/d?secure=true",
