@@ -781,10 +781,7 @@ testOfClicks(
       ["State, city or ZIP code", "tx", "Texas", []],
       [
         ...["State, city or ZIP code", "xyzzy", "No place “xyzzy” is known here."],
-        [
-          "/api/v1/healthcare/facilities?near=xyzzy&within=500&limit=1",
-          "/api/v1/healthcare/facilities?city=xyzzy&limit=1",
-        ],
+        ["/api/v1/healthcare/facilities?near=xyzzy&within=500&limit=1"],
       ],
       ["Compare a hospital", "ab", "Write a name, a city or a ZIP code.", []],
     ] as const) {
