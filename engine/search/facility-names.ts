@@ -34,7 +34,6 @@ export function findNames(
     found.enter(facility, isSpeltSo(image, facility, typed) ? ranks.speltName : ranks.wholeName, 1);
   // Two names are alike if they differ in small words only.
   for (const facility of whole.get(oneWord(words)) ?? []) found.enter(facility, ranks.wholeName, 0.5);
-  for (const facility of longestName(whole, words)) found.enter(facility, ranks.nameInPlace, 0.5);
   const withoutFillers = words.filter((word) => !fillers.has(word));
   const plain = withoutFillers.filter((word) => !questions.has(word));
   // Each leaves words of the one before it out, or is the same.
@@ -74,26 +73,6 @@ export function findNames(
 }
 
 const none: readonly number[] = [];
-
-/** Finds the longest whole name beside words that say nothing: in "Eden Medical Center emergency room", Eden isn't the city. */
-function longestName(whole: ReadonlyMap<string, readonly number[]>, words: readonly string[]) {
-  const meant = words.map(meaningOf);
-  const saysNothing = (_: string, i: number) =>
-    kinds.has(meant[i]) || fillers.has(words[i]) || questions.has(words[i]);
-  const says = words.map((word, i) => !saysNothing(word, i));
-  const [first, last] = [says.indexOf(true), says.lastIndexOf(true)];
-  if (first < 0) return none;
-  for (let length = words.length - 1; length > last - first; length--)
-    for (
-      let start = Math.max(0, last + 1 - length);
-      start <= first && start + length <= words.length;
-      start++
-    ) {
-      const named = whole.get(meant.slice(start, start + length).join(""));
-      if (named !== undefined) return named;
-    }
-  return none;
-}
 
 /**
  * Whether the words of a name alone mean a place instead, unless they are a whole name: New England alone isn't the New
