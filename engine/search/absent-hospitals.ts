@@ -27,12 +27,11 @@ export function absentHospitals(
   searched: string | null,
 ): readonly Absent[] {
   const index = indexOf(image, "facility");
+  const code = searched?.toLowerCase();
   const named = [...kinds, ...states].flatMap(({ phrase, absent, state }) => {
     const isNamed =
-      state !== undefined && state === searched?.toLowerCase()
-        ? true
-        : phrase[0] !== searched?.toLowerCase() &&
-          words.some((_, at) => phrase.every((word, i) => words[at + i] === word));
+      (state !== undefined && state === code) ||
+      (phrase[0] !== code && words.some((_, at) => phrase.every((word, i) => words[at + i] === word)));
     return isNamed && absent !== undefined && (state === undefined || !hasState(index, state))
       ? [absent]
       : [];

@@ -177,12 +177,13 @@ export function besideName({ image, index, words, terms, found }: FacilitySearch
     const rest = words.filter((word) => !ignored.includes(word));
     const start = words.indexOf(rest.find(saysSomething) ?? "");
     if (ignored.length === 0 || start < 0) continue;
-    const named = new Found((facility) => {
-      // The Foo of "Foo University Hospital" is part of another name, unless the place follows.
-      const isPart = start > 0 && ignored.includes(words[start - 1]);
-      const left = needed.filter(({ word }) => rest.includes(word));
-      return found.isWanted(facility) && (!isPart || left.some((term) => isThere(index, term, facility)));
-    });
+    // The Foo of "Foo University Hospital" is part of another name, unless the place follows.
+    const isPart = start > 0 && ignored.includes(words[start - 1]);
+    const left = needed.filter(({ word }) => rest.includes(word));
+    const named = new Found(
+      (facility) =>
+        found.isWanted(facility) && (!isPart || left.some((term) => isThere(index, term, facility))),
+    );
     findNames(image, rest, rest, named);
     if (named.isEmpty) continue;
     const isFirst = found.isEmpty;

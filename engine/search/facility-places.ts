@@ -13,6 +13,7 @@ import {
   citiesNamed,
   isBeforePlace,
   isSpelledCity,
+  isStateCode,
   mostPlaceWords,
   otherStateNames,
   type Place,
@@ -176,7 +177,7 @@ function placeBetween(
   const isIn = beforePlace.has(before.at(-1) ?? "");
   if (beside.length > 0 && span.every(saysNothing)) {
     // The code of a state may be a small word, too, unless it is at the end or in capitals.
-    const isCode = span.length === 1 && span[0].length === 2 && stateOf(span[0]) !== undefined;
+    const isCode = span.length === 1 && isStateCode(span[0]);
     const isCodeMeant = isCode && (after.length === 0 || capitals.has(span[0]));
     const isCity =
       (isIn || before.every(isForHospitals)) && after.every(isForHospitals) && isSpelledCity(image, span);

@@ -63,6 +63,9 @@ export function stateOf(word: string): string | undefined {
   return codes.get(word) ?? otherStateNames.get(word);
 }
 
+/** Whether a word in small letters is a state's code. */
+export const isStateCode = (word: string): boolean => word.length === 2 && stateOf(word) !== undefined;
+
 /** A state's code and its name as one word, in small letters. @param code in capitals */
 export function formsOfState(code: string): readonly [code: string, name: string] {
   return [code.toLowerCase(), joined(stateNames[code])];
@@ -204,14 +207,19 @@ export function namesakes(image: Image, words: readonly string[]): City[] {
 function citiesWithName(image: Image, word: string): City[] {
   const { start, end } = withPrefix(image.placeCity, Buffer.from(`${word} `));
   const cities = Array.from({ length: end - start }, (_, i) => cityAt(image, start + i));
-  const others = citiesOfHospitals(image, word).filter(({ state }) => !cities.some((c) => c.state === state));
+  const others = citiesOfHospitals(image, word, new Set(cities.map(({ state }) => state)));
   return others.length === 0 ? cities : [...cities, ...others].sort((a, b) => (a.state < b.state ? -1 : 1));
 }
 
-/** Returns the cities of a name where hospitals are. The table of places lacks some. They lie where their hospitals' ZIP codes are. */
-function citiesOfHospitals(image: Image, word: string): City[] {
+/**
+ * Returns the cities of a name where hospitals are and that the table of places lacks. They lie where their hospitals' ZIP codes
+ * are.
+ *
+ * @param known the states in which the table has the name
+ */
+function citiesOfHospitals(image: Image, word: string, known: ReadonlySet<string>): City[] {
   const placed = facilitiesOfCity(indexOf(image, "facility"), word).filter(
-    (facility) => image.placeOf[facility] >= 0,
+    (facility) => image.placeOf[facility] >= 0 && !known.has(textAt(image.state, facility)),
   );
   return [...Map.groupBy(placed, (facility) => textAt(image.state, facility))].map(([state, there]) => {
     const zips = [...new Set(there.map((facility) => image.placeOf[facility]))];

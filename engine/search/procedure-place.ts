@@ -3,7 +3,7 @@ import { withPrefix } from "../sorted.ts";
 import { groupOfCode } from "./codes.ts";
 import type { ShownPlace } from "./find.ts";
 import { doubtful, fillers, phrasesOf } from "./lexicon.ts";
-import { type City, facilitiesInCity, namesakes, placesNamed, stateOf } from "./places.ts";
+import { type City, facilitiesInCity, isStateCode, namesakes, placesNamed, stateOf } from "./places.ts";
 import { absentWords, termsIn } from "./procedure-terms.ts";
 import {
   asideWords,
@@ -49,7 +49,7 @@ export function placeIn(image: Image, words: readonly string[], capitals: Readon
         const span = words.slice(start, end);
         const rest = without(at, end);
         // In "at the VA", the letters aren't the state.
-        const isOther = start > at + 1 && isLetters(span) && stateOf(span[0]) !== undefined;
+        const isOther = start > at + 1 && span.length === 1 && isStateCode(span[0]);
         const place = isOther ? null : placeNamed(image, span, true);
         if (place !== null) return { rest, place, span, aside: [] };
         if (!isOther && !isRegion(image, span)) continue;
@@ -76,8 +76,8 @@ export function placeIn(image: Image, words: readonly string[], capitals: Readon
     }
     return { rest, place: null, span: [], aside: span };
   }
-  const isCode = (word: string) => word.length === 2 && stateOf(word) !== undefined && !fillers.has(word);
-  const meant = words.findLastIndex((word) => !saysNothing(word) || isCode(word)) + 1;
+  const isMeant = (word: string) => !saysNothing(word) || (isStateCode(word) && !fillers.has(word));
+  const meant = words.findLastIndex(isMeant) + 1;
   for (const end of new Set([words.length, meant, 0]))
     for (let length = Math.min(words.length - 1, mostWords); length > 0; length--) {
       const start = Math.max(0, end - length);
@@ -123,8 +123,7 @@ function isCodeMeant(
   isLast: boolean,
   capitals: ReadonlySet<string>,
 ): boolean {
-  if (more.length > 0 || code?.length !== 2 || neverCodes.has(code) || stateOf(code) === undefined)
-    return false;
+  if (code === undefined || more.length > 0 || !isStateCode(code) || neverCodes.has(code)) return false;
   const isInCapitals = capitals.has(code);
   if (!isInCapitals && (!isLast || wordsAtEnd.has(code))) return false;
   const held = termsIn([...others, code]).held;

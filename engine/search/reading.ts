@@ -6,7 +6,14 @@ import { groupOfCode, isHcpcsCode, withoutDiagnoses } from "./codes.ts";
 import type { ShownPlace } from "./find.ts";
 import { doubtful, entriesOf, isSmallWord, kinds, meaningsOf, phrasesOf } from "./lexicon.ts";
 import { matchPhrases } from "./matching.ts";
-import { facilitiesInCity, formsOfState, mostPlaceWords, namesakes, namesCounty, stateOf } from "./places.ts";
+import {
+  facilitiesInCity,
+  formsOfState,
+  isStateCode,
+  mostPlaceWords,
+  namesakes,
+  namesCounty,
+} from "./places.ts";
 import { placeIn } from "./procedure-place.ts";
 import { saysNothing, withLevels } from "./procedure-words.ts";
 import { isBeforeInitial, meaningOf, plainWords, splitWords } from "./text.ts";
@@ -119,7 +126,7 @@ function withState(image: Image, words: readonly string[]): readonly string[] {
   const code = words[at] ?? "";
   const before = words.slice(0, at);
   const city = before.slice(0, before.findLastIndex((word) => !isSmallWord(word)) + 1);
-  const isCounty = code.length === 2 && stateOf(code) !== undefined && namesCounty(city);
+  const isCounty = isStateCode(code) && namesCounty(city);
   if (!isCounty && !(smallCodes.has(code) && isCityLast(image, city))) return words;
   const [, name] = formsOfState(code.toUpperCase());
   return [...before, name, ...words.slice(at + 1)];
@@ -312,8 +319,7 @@ const beforePlace = phrasesOf("before-place");
  */
 function withoutSmallWords(kind: DocumentKind, words: readonly string[], capitals: ReadonlySet<string>) {
   const last = beforePlace.has(words.at(-2) ?? "") ? words.at(-1) : undefined;
-  const isState = (word: string) =>
-    (word === last || capitals.has(word)) && word.length === 2 && stateOf(word) !== undefined;
+  const isState = (word: string) => (word === last || capitals.has(word)) && isStateCode(word);
   return replaced(words, smallWords[kind], isState);
 }
 

@@ -8,7 +8,7 @@ import { kinds, phrasesOf } from "./lexicon.ts";
 import { matchedBy } from "./matched.ts";
 import type { Term } from "./matching.ts";
 import { type NoMatch, whyNothing } from "./no-match.ts";
-import { facilitiesOfNickname, isBeforePlace, stateOf } from "./places.ts";
+import { facilitiesOfNickname, isBeforePlace, isStateCode, stateOf } from "./places.ts";
 import { termsIn } from "./procedure-terms.ts";
 import type { Absent } from "./procedure-words.ts";
 import { findProcedures, procedureTerms } from "./procedures.ts";
@@ -108,9 +108,9 @@ function alternativeTo(image: Image, asked: Asked, text: string, found: Found): 
   const capitals = capitalsIn(text);
   const end = words.findLastIndex((each) => !kinds.has(meaningOf(each)));
   const isState = (each: string, i: number) =>
-    isCode(each) && (i >= end || capitals.has(each)) && !isBeforePlace(image, words, i);
+    isStateCode(each) && (i >= end || capitals.has(each)) && !isBeforePlace(image, words, i);
   const word = place === null ? words.findLast(isState) : placeWords.length === 1 ? placeWords[0] : undefined;
-  const state = word === undefined || !isCode(word) ? undefined : stateOf(word);
+  const state = word === undefined || !isStateCode(word) ? undefined : stateOf(word);
   if (word === undefined || state === undefined) return null;
   const [first] = found.documents;
   const isFirst = kind === "facility" && first !== undefined && textAt(image.state, first) === state;
@@ -126,8 +126,6 @@ function alternativeTo(image: Image, asked: Asked, text: string, found: Found): 
   if (other.total === 0 || (kind === "facility" && other.documents[0] === first)) return null;
   return city === undefined ? { q, state } : { q };
 }
-
-const isCode = (word: string) => word.length === 2 && stateOf(word) !== undefined;
 
 const prepositions = [...phrasesOf("before-place")].join("|");
 

@@ -128,13 +128,12 @@ export function placesFor(
 const offeredMiles = [...new Set([defaultMiles, ...radiusesInMiles])];
 
 /** @param near a ZIP code, or a city with its state */
-const circle = (near: string, miles: number, detail?: string): Option => ({
-  ...{ id: `${near} ${miles}`, title: `Within ${miles} miles of ${near}`, detail },
+const circle = (near: string, miles: number): Option => ({
+  ...{ id: `${near} ${miles}`, title: `Within ${miles} miles of ${near}` },
   more: { near, within: String(miles) },
 });
 
-const circlesAround = (near: string, detail?: string) =>
-  offeredMiles.map((miles) => circle(near, miles, detail));
+const circlesAround = (near: string) => offeredMiles.map((miles) => circle(near, miles));
 
 /** A city among several. What is said once above all isn't repeated for each. */
 const among = (city: string): Option => ({

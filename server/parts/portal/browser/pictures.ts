@@ -28,7 +28,7 @@ import {
 
 /** Shows the pictures of a procedure, each in a card. */
 
-const wholeNation = { state: null, near: null, within: defaultMiles, city: null };
+const wholeNation = { state: null, near: null, within: defaultMiles };
 
 /** Makes permanent URLs for a picture. They name the data versions shown, so their content doesn't change. */
 export function linksOf(view: View, picture: "charges" | "states" | "years" | "hospitals") {
@@ -36,7 +36,7 @@ export function linksOf(view: View, picture: "charges" | "states" | "years" | "h
   const linkTo = (path: string, more: Record<string, null> = {}) =>
     location.origin + path + new URL(withParameters({ ...lasting, ...more }), location.origin).search;
   // With a ZIP code, the pictures of states and years show the nation.
-  const place = picture === "states" || picture === "years" ? { near: null, within: null, city: null } : {};
+  const place = picture === "states" || picture === "years" ? { near: null, within: null } : {};
   const embed = context.settings.embeds ? linkTo(`/embed/${picture}`, place) : undefined;
   return { page: linkTo("/") + (picture === "hospitals" ? "#hospitals" : ""), embed };
 }
