@@ -337,14 +337,15 @@ export function besideNameChecker(image: Image, hospitals: readonly Hospital[]) 
     splitWords(word).every((each) => placesNamed(image, [each]).length === 0);
   return (word: string, { ccn, name, city, state }: Hospital): void => {
     if (!isOther(word)) return;
-    // A word of names, such as university, may mean another hospital.
-    if (search(image, "facility", word, 0, 1).total > 0) return;
+    const isAlone = search(image, "facility", word, 0, 1).total === 0;
     const isSmall = fillers.has(word) || questions.has(word) || kinds.has(long(word));
     for (const query of [`${name} ${city} ${word}`, `${word} ${name}, ${city} ${state}`]) {
       const { documents, ignored } = search(image, "facility", query, 0, hospitals.length);
       const found = Array.from(documents, (facility) => textAt(image.ccn, facility));
-      assert.ok(found.includes(ccn), `${query} finds ${name}`);
-      if (!isSmall) assert.deepEqual(ignored, [word], query);
+      // Another hospital may have all the words, such as University of Mississippi Medical Center in Jackson.
+      const isAnother = !isAlone && found.length > 0 && !ignored.includes(word);
+      assert.ok(found.includes(ccn) || isAnother, `${query} finds ${name}`);
+      if (isAlone && !isSmall) assert.deepEqual(ignored, [word], query);
     }
   };
 }
