@@ -91,8 +91,11 @@ export class Accounts {
     this.#store = store;
     this.#isForVisitors = isForVisitors;
     this.tables = {
-      ...{ keys: new KeyTable(), ceilings: new Limits(), names: new AccountNames() },
-      ...{ days: new UsageDays(), events: new UsageEvents(), ...tables },
+      keys: tables.keys ?? new KeyTable(),
+      ceilings: tables.ceilings ?? new Limits(),
+      names: tables.names ?? new AccountNames(),
+      days: tables.days ?? new UsageDays(),
+      events: tables.events ?? new UsageEvents(),
     };
     this.#limits = this.tables.ceilings instanceof Limits ? this.tables.ceilings : undefined;
     this.#month = firstMonth(nowMs);

@@ -3,13 +3,13 @@ import { after, test } from "node:test";
 import Database from "better-sqlite3";
 import { KeyTable } from "../../server/accounts/key-table.ts";
 import { generateKey, hashKey } from "../../server/accounts/keys.ts";
-import { Limits } from "../../server/accounts/limits.ts";
 import { Accounts } from "../../server/accounts/sync.ts";
 import { dayName, monthOf } from "../../server/shared/months.ts";
 import { databaseFile } from "../../server/store/served.ts";
 import { Store } from "../../server/store/store.ts";
 import { temporaryFolder } from "../support/folders.ts";
 import { contentOf, account as plain } from "../support/state.ts";
+import { smallTables } from "../support/tables.ts";
 
 /** Tests suspended, resumed and deleted accounts, and the days on which keys are used. */
 
@@ -29,8 +29,9 @@ function world() {
   for (const [i, hash] of hashes.entries())
     operator.keys.create(i < 2 ? a.id : b.id, hash, "0000", null, now);
   operator.keys.revoke(2, now);
-  const [table, limits] = [new KeyTable(), new Limits()];
-  const start = () => new Accounts(store, now.getTime(), { keys: table, ceilings: limits });
+  const [table, tables] = [new KeyTable(), smallTables()];
+  const limits = tables.ceilings;
+  const start = () => new Accounts(store, now.getTime(), { ...tables, keys: table });
   const accounts = start();
   const slots = (of = table, at = now.getTime()) =>
     hashes.map((hash) => {
@@ -51,7 +52,7 @@ test("keys of a suspended account don't work until it is resumed, and revoked ke
   operator.keys.create(ids[0], late, "0000", null, now);
   accounts.refresh();
   assert.deepEqual(slots(), [-1, -1, 1], "a change of a key doesn't revive it");
-  const { keys } = new Accounts(store, now.getTime()).tables;
+  const { keys } = new Accounts(store, now.getTime(), smallTables()).tables;
   assert.deepEqual(slots(keys), [-1, -1, 0], "nor does a start");
   operator.accounts.suspend(ids[0], null);
   accounts.refresh();

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Limits } from "../../server/accounts/limits.ts";
 import { recordEvent } from "../../server/accounts/quota-events.ts";
 import { monthName } from "../../server/shared/months.ts";
 import { later, month, now, World } from "../support/quota-events.ts";
+import { smallTables } from "../support/tables.ts";
 
 /** Tests after how many requests an account is warned that its quota is nearly used up. */
 
@@ -92,7 +92,7 @@ test("each account, threshold and month has one event, also after restarts", (t)
   world.account(10);
   assert.deepEqual(world.use(8), [80]);
   for (let i = 0; i < 3; i++) {
-    const limits = new Limits();
+    const limits = smallTables().ceilings;
     world.start(now, limits);
     assert.equal(limits.used(0, month), 8);
     assert.deepEqual(world.save(), []);
@@ -196,7 +196,7 @@ test("changed counts are written between saves, without days, and an event is sa
   assert.deepEqual(world.accounts.writeCounts(now.getTime()), []);
   assert.equal(writes.mock.callCount(), 0, "nothing has changed");
   // A restart after the end of the process continues from what was written.
-  world.start(now, new Limits());
+  world.start(now, smallTables().ceilings);
   assert.equal(world.accounts.tables.ceilings.used(0, month), 10);
   world.start();
   admit(70);

@@ -9,12 +9,8 @@ import { tableFromIPC } from "apache-arrow";
 import { readPlaces } from "../../datasets/places.ts";
 import { defaultSampleRows, defaultSampleSeed, syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
 import { encodeSnapshot } from "../../engine/index.ts";
-import { UsageDays } from "../../server/accounts/days.ts";
-import { UsageEvents } from "../../server/accounts/events.ts";
 import { KeyTable } from "../../server/accounts/key-table.ts";
 import { generateKey, hashKey } from "../../server/accounts/keys.ts";
-import { Limits } from "../../server/accounts/limits.ts";
-import { AccountNames } from "../../server/accounts/names.ts";
 import { PermitTable } from "../../server/accounts/permit-table.ts";
 import { apiErrors as errorTypes } from "../../server/api/errors.ts";
 import recordedAnswers from "../../server/api/examples.json" with { type: "json" };
@@ -25,6 +21,7 @@ import { ask, serviceOf } from "../support/asking.ts";
 import { imageWith, versionsWith } from "../support/endpoint-oracle.ts";
 import { documentAt } from "../support/readme.ts";
 import { temporaryFolder } from "../support/server.ts";
+import { smallTables } from "../support/tables.ts";
 
 /**
  * Compares every example in the OpenAPI document and the READMEs with the answer of a service. After a change of
@@ -42,15 +39,20 @@ const versions = versionsWith({ bytes, sha256: hash("sha256", bytes), isChecked:
 const key = generateKey(Buffer.alloc(32, 7));
 const { burst, quota } = plans.developer;
 const nowMs = Date.UTC(2026, 10, 3, 12);
-const [keys, names, days] = [new KeyTable(), new AccountNames(), new UsageDays()];
+const keys = new KeyTable();
+const { names, days, events } = smallTables();
 keys.put({ id: 1, hash: hashKey(key), expires_at: null, revoked_at: null }, 0);
 names.put(0, "demo", "developer");
-const events = new UsageEvents();
 events.enter(0, monthOf(nowMs));
 days.enter(0, monthOf(nowMs), [
   [1, 2],
   [2, 5],
 ]);
+
+/** While the database is away. */
+const permits = new PermitTable();
+permits.month = monthOf(nowMs);
+permits.isClosed = true;
 
 /** The account has made five requests. */
 function told(
@@ -64,12 +66,9 @@ function told(
     isAway = false,
   } = {},
 ) {
-  const limits = new Limits();
+  const limits = smallTables().ceilings;
   limits.configure(0, burst, quota);
   limits.enter(0, monthOf(nowMs), 5);
-  const permits = new PermitTable();
-  permits.month = monthOf(nowMs);
-  permits.isClosed = true;
   const clocks = { now: () => nowMs, steadyNow: () => 0 };
   const service = serviceOf({
     keys,

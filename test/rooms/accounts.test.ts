@@ -1,4 +1,5 @@
 // Runs these test files in one process, because loading the modules takes as long as the tests of one file.
+import "../support/mapped.ts";
 import "../accounts/address-shares.test.ts";
 import "../accounts/clock.test.ts";
 import "../accounts/days.test.ts";

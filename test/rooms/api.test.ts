@@ -1,4 +1,5 @@
 // Runs these test files in one process, because loading the modules takes as long as the tests of one file.
+import "../support/mapped.ts";
 import "../api/codes.test.ts";
 import "../api/distribution.test.ts";
 import "../api/endpoints.test.ts";

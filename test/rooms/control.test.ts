@@ -1,4 +1,5 @@
 // Runs these test files in one process, because loading the modules takes as long as the tests of one file.
+import "../support/mapped.ts";
 import "../control/heap.test.ts";
 import "../control/ops.test.ts";
 import "../control/running.test.ts";

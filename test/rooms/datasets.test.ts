@@ -1,4 +1,5 @@
 // Runs these test files in one process, because loading the modules takes as long as the tests of one file.
+import "../support/mapped.ts";
 import "../datasets/addendum.test.ts";
 import "../datasets/fetch.test.ts";
 import "../datasets/import-codes.test.ts";

@@ -1,3 +1,4 @@
 // Runs these test files in one process, because loading the modules takes as long as the tests of one file.
+import "../support/mapped.ts";
 import "../deploy/image.test.ts";
 import "../deploy/licences.test.ts";

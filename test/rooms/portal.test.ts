@@ -1,4 +1,5 @@
 // Runs these test files in one process, because loading the modules takes as long as the tests of one file.
+import "../support/mapped.ts";
 import "../parts/portal/account.test.ts";
 import "../parts/portal/begun-words.test.ts";
 import "../parts/portal/host.test.ts";

@@ -1,4 +1,5 @@
 // Runs these test files in one process, because loading the modules takes as long as the tests of one file.
+import "../support/mapped.ts";
 import "../parts/postgres/alone.test.ts";
 import "../parts/postgres/contact.test.ts";
 import "../parts/postgres/counts.test.ts";

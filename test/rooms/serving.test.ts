@@ -1,4 +1,5 @@
 // Runs these test files in one process, because loading the modules takes as long as the tests of one file.
+import "../support/mapped.ts";
 import "../serving/answer-cache.test.ts";
 import "../serving/client-address.test.ts";
 import "../serving/kept.test.ts";

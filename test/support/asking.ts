@@ -1,15 +1,12 @@
 import assert from "node:assert/strict";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
-import { UsageDays } from "../../server/accounts/days.ts";
-import { UsageEvents } from "../../server/accounts/events.ts";
 import { KeyTable } from "../../server/accounts/key-table.ts";
 import { generateKey, hashKey } from "../../server/accounts/keys.ts";
-import { Limits } from "../../server/accounts/limits.ts";
-import { AccountNames } from "../../server/accounts/names.ts";
 import type { Reply, RequestHead } from "../../server/serving/reply.ts";
 import { Service } from "../../server/serving/service.ts";
 import { monthOf } from "../../server/shared/months.ts";
 import { maxBurst, maxQuota } from "../../server/shared/plans.ts";
+import { smallTables } from "./tables.ts";
 
 type Options = ConstructorParameters<typeof Service>[0];
 
@@ -22,9 +19,7 @@ export function serviceOf(
   };
   const traffic = { refused: () => {}, unauthorized: () => {} };
   return new Service({
-    names: new AccountNames(),
-    days: new UsageDays(),
-    events: new UsageEvents(),
+    ...smallTables(),
     traffic,
     report,
     ...options,
@@ -33,19 +28,19 @@ export function serviceOf(
 
 /** The service has a key of an account that is never refused. */
 export function openService(versions: Options["versions"]) {
-  const [keys, limits] = [new KeyTable(), new Limits()];
+  const keys = new KeyTable();
+  const { ceilings, names } = smallTables();
   const key = generateKey(Buffer.alloc(32, 7));
   keys.put({ id: 1, hash: hashKey(key), expires_at: null, revoked_at: null }, 0);
-  limits.configure(0, maxBurst, maxQuota);
-  const names = new AccountNames();
+  ceilings.configure(0, maxBurst, maxQuota);
   names.put(0, "anybody", "enterprise");
   const wallMs = Date.UTC(2026, 0, 1);
   const month = monthOf(wallMs);
-  limits.enter(0, month, 0);
+  ceilings.enter(0, month, 0);
   let now = 0;
   const service = serviceOf({
     keys,
-    ceilings: limits,
+    ceilings,
     names,
     versions,
     now: () => wallMs,

@@ -8,6 +8,7 @@ import { ask, serviceOf } from "./asking.ts";
 import { versionsOf } from "./endpoint-oracle.ts";
 import { snapshotOf } from "./fixtures.ts";
 import { account } from "./state.ts";
+import { smallTables } from "./tables.ts";
 
 const versions = versionsOf(attachImage(buildImage(snapshotOf([["000001", "CA", "5072", 1, 1]]))));
 
@@ -25,7 +26,7 @@ export class OnClocks {
   }
 
   private start() {
-    const accounts = new Accounts(this.store, this.wallMs);
+    const accounts = new Accounts(this.store, this.wallMs, smallTables());
     const clocks = { now: () => this.wallMs, steadyNow: () => this.#steadyMs };
     return { accounts, service: serviceOf({ ...accounts.tables, versions, ...clocks }) };
   }

@@ -8,6 +8,7 @@ import type { PortalSettings } from "../../server/parts/portal/settings.ts";
 import { Store } from "../../server/store/store.ts";
 import { temporaryFolder } from "./folders.ts";
 import { later, now, silent } from "./quota-events.ts";
+import { smallTables } from "./tables.ts";
 
 export interface Asked {
   key?: string;
@@ -43,7 +44,7 @@ export class Portal {
     const { mailer, ...settings } = options;
     this.store = Store.open(folder);
     t.after(() => this.store.close());
-    const accounts = new Accounts(this.store, now.getTime(), { keys: this.keys });
+    const accounts = new Accounts(this.store, now.getTime(), { ...smallTables(), keys: this.keys });
     this.#actions = new PortalActions({
       store: this.store,
       log: silent,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import { after, type TestContext } from "node:test";
 import pino from "pino";
-import { Limits } from "../../server/accounts/limits.ts";
+import { KeyTable } from "../../server/accounts/key-table.ts";
 import { Accounts } from "../../server/accounts/sync.ts";
 import { Outbox, triesCounter } from "../../server/parts/notifications/outbox.ts";
 import type { PostOptions } from "../../server/parts/notifications/post.ts";
@@ -11,6 +11,7 @@ import { Metrics } from "../../server/shared/metrics.ts";
 import { monthName, monthOf } from "../../server/shared/months.ts";
 import { type Account, Store } from "../../server/store/store.ts";
 import { listening, temporaryFolder } from "./server.ts";
+import { smallTables } from "./tables.ts";
 
 /** Quota events from both ends: the control thread's state, and a customer's web server. */
 
@@ -51,16 +52,19 @@ export class Receiver {
   }
 }
 
+/** No test of quotas asks for a key, so one table serves them all. */
+const keys = new KeyTable();
+
 /** A test can replace `accounts`, as a restart does. */
 export class World {
   readonly folder = temporaryFolder();
   readonly store = Store.open(this.folder);
   /** A second connection to the database, like that of a command's process. */
   readonly operator = Store.open(this.folder);
-  readonly limits = new Limits();
+  readonly limits = smallTables().ceilings;
   readonly metrics = new Metrics();
   readonly posts = triesCounter(this.metrics, "webhook");
-  accounts = new Accounts(this.store, now.getTime(), { ceilings: this.limits });
+  accounts = this.#newAccounts();
   webhooks = this.#newWebhooks();
   #steadyMs = 0;
 
@@ -69,6 +73,10 @@ export class World {
       this.store.close();
       this.operator.close();
     });
+  }
+
+  #newAccounts(at = now, ceilings = this.limits): Accounts {
+    return new Accounts(this.store, at.getTime(), { ...smallTables(), keys, ceilings });
   }
 
   account(quota: number, webhook: string | null = null, email: string | null = null): Account {
@@ -88,7 +96,7 @@ export class World {
   }
 
   start(at = now, limits = this.limits): void {
-    this.accounts = new Accounts(this.store, at.getTime(), { ceilings: limits });
+    this.accounts = this.#newAccounts(at, limits);
   }
 
   /** The requests are of the first account. @returns the thresholds of new events */

@@ -9,6 +9,7 @@ import { Store } from "../../../server/store/store.ts";
 import { closed } from "../../support/portal.ts";
 import { later, silent } from "../../support/quota-events.ts";
 import { temporaryFolder } from "../../support/server.ts";
+import { smallTables } from "../../support/tables.ts";
 
 /** The test sets the host's clock in hours. */
 function hostOf(t: TestContext, start = 0, mayMakeAccount = true, store = Store.open(temporaryFolder())) {
@@ -18,7 +19,7 @@ function hostOf(t: TestContext, start = 0, mayMakeAccount = true, store = Store.
     at = count * 3_600_000;
   };
   hours(start);
-  const accounts = new Accounts(store, later(at).getTime());
+  const accounts = new Accounts(store, later(at).getTime(), smallTables());
   const refresh = () => accounts.refresh();
   const host = new PortalHost({
     store,
@@ -99,7 +100,7 @@ for (const jump of [1, 4, 30, 24 * 40, 24 * 4000, -24, -1000])
 test("the pages' key of a server that was killed expires, and so does one that an operator expires", async (t) => {
   const { host, hours, works, store, refresh } = hostOf(t);
   await host.begin("https://prices.example.com");
-  const restarted = new Accounts(store, later(0).getTime());
+  const restarted = new Accounts(store, later(0).getTime(), smallTables());
   const [{ id, hash }] = store.keys.list();
   const entry = restarted.tables.keys.find(hash);
   assert.ok(restarted.tables.keys.slotOf(entry, later(25 * 3_600_000).getTime()) >= 0);
