@@ -13,5 +13,8 @@ after(() => {
   const pieces = readFileSync("/proc/self/smaps", "utf8").split(/^(?=[0-9a-f]+-[0-9a-f]+ )/m);
   const counted = pieces.filter((piece) => /^VmFlags:.* ac( |$)/m.test(piece));
   const largest = Math.max(...counted.map((piece) => Number(/^Size: +(\d+) kB/m.exec(piece)?.[1]) * 1024));
-  assert.ok(largest < mostBytes, `${largest} bytes in one piece, expected below ${mostBytes}; see smallTables`);
+  assert.ok(
+    largest < mostBytes,
+    `${largest} bytes in one piece, expected below ${mostBytes}; see smallTables`,
+  );
 });
