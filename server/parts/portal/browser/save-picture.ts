@@ -98,7 +98,8 @@ function standalone(host: Element, { title, sentence, source, isSample }: Captio
     y += height + 8;
   }
   write(source, 12, 400, 0.75);
-  const height = y + margin / 2;
+  // Whole, because a PNG has whole pixels.
+  const height = Math.ceil(y + margin / 2);
   const viewBox = `0 0 ${width} ${height}`;
   const picture = element("svg", { xmlns: space, width, height, viewBox, "font-family": font });
   picture.append(element("rect", { width, height, fill: backgroundColor }), ...parts);
