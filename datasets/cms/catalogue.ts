@@ -11,8 +11,9 @@ import { plain } from "./columns.ts";
 import { type Caller, cmsPatience } from "./release-download.ts";
 
 export const catalogueUrl = "https://data.cms.gov/data.json";
-/** CMS's title of the files, in lower-case letters and digits only. */
-const titleLetters = "medicareoutpatienthospitalsbyproviderandservice";
+/** CMS's titles of the data sets, in lower-case letters and digits only. */
+const releasesTitle = "medicareoutpatienthospitalsbyproviderandservice";
+const totalsTitle = "medicareoutpatienthospitalsbygeographyandservice";
 /** CMS's catalogue has about ten megabytes. */
 const maxCatalogueBytes = 2 ** 28;
 const catalogueTries = 2;
@@ -33,11 +34,13 @@ export interface Offer {
   url: string;
   /** Month of publication as `YYYY-MM`, from the URL; null if the URL has no month. */
   released: string | null;
+  /** URL of CMS's totals by nation and state of the same year; null if it isn't known. */
+  totalsUrl: string | null;
 }
 
-export function offerOf(year: number, url: string): Offer {
+export function offerOf(year: number, url: string, totalsUrl: string | null = null): Offer {
   const months = url.split("/").filter((part) => releasedPattern.test(part));
-  return { year, url, released: months.at(-1) ?? null };
+  return { year, url, released: months.at(-1) ?? null, totalsUrl };
 }
 
 /** Releases whose URLs are known without CMS's catalogue, newest first. */
@@ -64,14 +67,28 @@ export async function offers(url: string, caller: Caller): Promise<readonly Offe
 }
 
 /**
- * Finds the newest release of each data year in a DCAT catalogue. Entries may be nested anywhere. A release needs only
- * the URL of a CSV file, and the data set's title on its entry or on an outer entry. @throws DataError when the
- * catalogue has no release
+ * Finds the newest release of each data year in a DCAT catalogue, and the newest totals of that year. Entries may be
+ * nested anywhere. A file needs only the URL of a CSV file, and the data set's title on its entry or on an outer entry.
+ *
+ * @throws DataError when the catalogue has no release
  */
 export function offersIn(text: string, subject: string): Offer[] {
-  const catalogue = jsonIn(text, subject, "a catalogue in JSON");
-  const newest = new Map<number, { offer: Offer; modified: string }>();
-  for (const { titles, fields } of filesIn(catalogue, [], 0)) {
+  const entries = [...filesIn(jsonIn(text, subject, "a catalogue in JSON"), [], 0)];
+  const releases = newestIn(entries, releasesTitle);
+  if (releases.size === 0)
+    throw new DataError(
+      subject,
+      "no file of the data set",
+      `CSV files of ${minDataYear} or later under "Medicare Outpatient Hospitals - by Provider and Service"`,
+    );
+  const totals = newestIn(entries, totalsTitle);
+  return Array.from(releases, ([year, { url }]) => offerOf(year, url, totals.get(year)?.url));
+}
+
+/** Finds the newest file of each data year in a data set. */
+function newestIn(entries: readonly CatalogueEntry[], titleLetters: string) {
+  const newest = new Map<number, { url: string; modified: string }>();
+  for (const { titles, fields } of entries) {
     const url = addressOf(fields);
     if (url === undefined || !titles.some((title) => plain(title).includes(titleLetters))) continue;
     const year = dataYearOf([url, fields.get("temporal"), ...titles.toReversed()]);
@@ -79,16 +96,9 @@ export function offersIn(text: string, subject: string): Offer[] {
     const modified = textOf(fields.get("modified")) ?? textOf(fields.get("issued")) ?? "";
     const other = newest.get(year);
     // CMS lists the newest of several files first.
-    if (other === undefined || modified > other.modified)
-      newest.set(year, { offer: offerOf(year, url), modified });
+    if (other === undefined || modified > other.modified) newest.set(year, { url, modified });
   }
-  if (newest.size === 0)
-    throw new DataError(
-      subject,
-      "no file of the data set",
-      `CSV files of ${minDataYear} or later under "Medicare Outpatient Hospitals - by Provider and Service"`,
-    );
-  return [...newest.values()].map(({ offer }) => offer);
+  return newest;
 }
 
 interface CatalogueEntry {

@@ -18,8 +18,8 @@ export function cmsPatience({ clock, say, proxyFor }: Caller, maxTries: number):
   return { clock, say, proxyFor, maxTries, stallMs, leastBytes: 1 };
 }
 
-/** Downloads a release to `path`. @throws DataError when it can't be downloaded or written, or its content is wrong */
-export function downloadRelease(
+/** Downloads a file of CMS to `path`. @throws DataError when it can't be downloaded or written, or its content is wrong */
+export function downloadFile(
   url: string,
   path: string,
   { onProgress, check, ...caller }: Caller & Required<Pick<Download, "onProgress" | "check">>,

@@ -6,9 +6,9 @@ import { DataError, systemCode } from "../../engine/index.ts";
 import { checkRegular } from "../files.ts";
 import { foreignKind } from "./kind.ts";
 
-/** Reads the smaller files of CMS, which have a few megabytes, at once. */
+/** Reads the smaller files of CMS, which have a few megabytes, or some 20 with rows of single codes, at once. */
 
-const maxBytes = 2 ** 25;
+const maxBytes = 2 ** 27;
 
 interface Line {
   record: string[];

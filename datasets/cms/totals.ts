@@ -16,6 +16,8 @@ const columnNames = {
   charge: "Avg_Tot_Sbmtd_Chrgs",
   allowed: "Avg_Mdcr_Alowd_Amt",
 } as const;
+/** A whole file has rows of single codes, too, within the totals of their procedure groups. */
+const codeColumnName = "HCPCS_Cd";
 type Column = keyof typeof columnNames;
 const columns = Object.keys(columnNames) as Column[];
 const expected = `CMS's CSV file by Geography and Service, with the columns ${Object.values(columnNames).join(", ")}`;
@@ -37,15 +39,17 @@ interface Total {
 
 const placeOf = new Map(Object.entries(stateNames).map(([code, name]) => [plain(name), code]));
 
-/** Reads CMS's totals from a CSV file, without those that have blank figures. @throws DataError */
+/** Reads CMS's totals of procedure groups from a CSV file, without those that have blank figures. @throws DataError */
 export async function readTotals(file: string): Promise<Total[]> {
   const { records, kind } = await readRecords(file, expected);
   const names = (records[0]?.record ?? []).map(plain);
   const at = Object.fromEntries(columns.map((column) => [column, names.indexOf(plain(columnNames[column]))]));
   if (kind !== undefined || columns.some((column) => at[column] < 0))
     throw new DataError(file, kind ?? "a header without all of its columns", expected);
+  const codeColumn = names.indexOf(plain(codeColumnName));
   const totals = new Map<string, Total>();
   for (const { record, line } of records.slice(1)) {
+    if ((record[codeColumn] ?? "").trim() !== "") continue;
     const cell = (column: Column) => (record[at[column]] ?? "").trim();
     const refuse = (column: Column, wanted: string) =>
       new DataError(`${file} line ${line}, column ${columnNames[column]}`, shown(cell(column)), wanted);

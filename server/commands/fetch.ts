@@ -2,7 +2,8 @@ import { existsSync } from "node:fs";
 import { catalogueUrl, type Offer, offerOf, offers } from "../../datasets/cms/catalogue.ts";
 import { downloadPath, type Listed, listOf } from "../../datasets/cms/listing.ts";
 import { checkEnds } from "../../datasets/cms/release.ts";
-import { type Caller, downloadRelease } from "../../datasets/cms/release-download.ts";
+import { type Caller, downloadFile } from "../../datasets/cms/release-download.ts";
+import { readTotals } from "../../datasets/cms/totals.ts";
 import { type Clock, systemClock } from "../../datasets/http.ts";
 import { proxiesIn } from "../../datasets/proxy.ts";
 import {
@@ -26,8 +27,9 @@ const usage =
 export const help = `usage: ${usage}
 
 Downloads the official CMS file of a year, "Medicare Outpatient Hospitals - by Provider and Service", imports it as the
-next data version of that year, and prints the path of the snapshot. A file that was downloaded before isn't downloaded
-again. To download it again, delete it first.
+next data version of that year, and prints the path of the snapshot. If the catalogue has CMS's totals of that year, "by
+Geography and Service", the release is compared with them. A file that was downloaded before isn't downloaded again. To
+download it again, delete it first.
 
   --year YYYY            calendar year of the services, the data year
   --all                  every year offered, from ${minDataYear} on
@@ -114,22 +116,53 @@ async function fetchOffer(offer: Offer, options: FetchOptions, caller: Caller, n
     {},
     now,
   );
-  if (existsSync(path)) caller.say(`downloaded before: ${path}`);
-  else {
-    caller.say(`downloading ${url}`);
-    await downloadRelease(url, path, {
-      ...caller,
-      onProgress: byteProgress(caller.clock, caller.say),
-      check: (part) => checkEnds(part, url, allowUnterminated),
-    });
-    caller.say(`downloaded ${path}`);
-  }
+  await downloadOnce(url, path, caller, (part) => checkEnds(part, url, allowUnterminated));
+  const totalsFile = await fetchTotals(offer, out, caller);
   try {
-    await importAndPrint(importOptions, process.env);
+    await importAndPrint({ ...importOptions, totalsFile }, process.env);
   } catch (error) {
-    // Errors about the folder or the registry don't concern the downloaded file.
-    if (!(error instanceof DataError && error.subject.startsWith(path))) throw error;
-    throw new DataError(error.subject, error.found, `${error.expected}; delete ${path} to download it again`);
+    // Errors about the folder or the registry don't concern the downloaded files.
+    const file = [path, totalsFile ?? path].find(
+      (one) => error instanceof DataError && error.subject.startsWith(one),
+    );
+    if (!(error instanceof DataError) || file === undefined) throw error;
+    const other = file === path ? "" : `, or import ${path} without --totals`;
+    throw new DataError(
+      error.subject,
+      error.found,
+      `${error.expected}; delete ${file} to download it again${other}`,
+    );
+  }
+}
+
+/** Downloads a file to `path`, unless it is there. @param check throws if the complete file is wrong */
+async function downloadOnce(
+  url: string,
+  path: string,
+  caller: Caller,
+  check: (part: string) => Promise<void>,
+): Promise<void> {
+  if (existsSync(path)) return caller.say(`downloaded before: ${path}`);
+  caller.say(`downloading ${url}`);
+  await downloadFile(url, path, { ...caller, onProgress: byteProgress(caller.clock, caller.say), check });
+  caller.say(`downloaded ${path}`);
+}
+
+/** Returns the path of the downloaded totals. Without them a release can't be compared, but is as good as before: then null. */
+async function fetchTotals({ totalsUrl }: Offer, out: string, caller: Caller): Promise<string | null> {
+  const without = "the release isn't compared with CMS's totals";
+  if (totalsUrl === null) {
+    caller.say(`no address of totals is known, so ${without}`);
+    return null;
+  }
+  const path = downloadPath(out, totalsUrl);
+  try {
+    await downloadOnce(totalsUrl, path, caller, async (part) => void (await readTotals(part)));
+    return path;
+  } catch (error) {
+    if (!(error instanceof DataError)) throw error;
+    caller.say(`${error.message}; ${without}`);
+    return null;
   }
 }
 

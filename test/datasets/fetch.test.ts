@@ -11,13 +11,14 @@ import { promisify } from "node:util";
 import { knownOffers, offers, offersIn } from "../../datasets/cms/catalogue.ts";
 import { downloadPath, listOf } from "../../datasets/cms/listing.ts";
 import { checkEnds } from "../../datasets/cms/release.ts";
-import { type Caller, downloadRelease, stallMs } from "../../datasets/cms/release-download.ts";
+import { type Caller, downloadFile, stallMs } from "../../datasets/cms/release-download.ts";
 import type { Clock } from "../../datasets/http.ts";
 import { proxiesIn } from "../../datasets/proxy.ts";
 import { encodeSnapshot, syntheticPublisher } from "../../engine/index.ts";
 import { byteProgress, parseOptions } from "../../server/commands/fetch.ts";
 import { csv, otherRow, row } from "../support/cms-files.ts";
 import { type Result, run } from "../support/commands.ts";
+import { dataPath } from "../support/data.ts";
 import { snapshotAs, snapshotOf, testProvenance } from "../support/fixtures.ts";
 import {
   type Answer,
@@ -84,7 +85,7 @@ class Trial implements Caller {
   readonly say = (line: string) => void this.said.push(line);
 
   download(url: string, environment: NodeJS.ProcessEnv = {}): Promise<void> {
-    return downloadRelease(url, this.path, {
+    return downloadFile(url, this.path, {
       clock: this.clock,
       say: this.say,
       proxyFor: proxiesIn(environment),
@@ -361,7 +362,7 @@ test("a full disk or an unwritable folder gives one error and leaves no file", a
   writeFileSync(inFile, "");
   const release = path.join(inFile, "downloads", "a.csv");
   const downloading = { ...trial, onProgress: () => {}, check: async () => {} };
-  await assert.rejects(downloadRelease(serve(file(content)), release, downloading), {
+  await assert.rejects(downloadFile(serve(file(content)), release, downloading), {
     message: `${partOf(release)}: found a refusal (ENOTDIR), ${expected}`,
   });
   await assert.rejects(listOf([], inFile, assert.fail), {
@@ -420,7 +421,7 @@ test("a partial file that another process changed isn't renamed to its final nam
 
 test("the catalogue's newest file of each year is found, by title and year", () => {
   const base = "https://data.example/files";
-  const text = catalogue([
+  const releases = [
     { url: `${base}/2026-06/MUP_OUT_RY26_P04_V10_DY24_Prov_Svc.csv`, temporal: "2024-01-01/2024-12-31" },
     {
       url: `${base}/2025-08/a/MUP_OUT_RY25_P04_V10_DY23_Prov_Svc.csv`,
@@ -437,11 +438,23 @@ test("the catalogue's newest file of each year is found, by title and year", () 
     { url: `${base}/MUP_OUT_DY21_Prov_Svc.zip`, temporal: "2021-01-01/2021-12-31" },
     { url: "ftp://data.example/DY20.csv", temporal: "2020-01-01/2020-12-31" },
     { url: "https://joe:geheim@data.example/DY19.csv", temporal: "2019-01-01/2019-12-31" },
-  ]);
-  assert.deepEqual(offersIn(text, "catalogue"), [
-    { year: 2024, url: `${base}/2026-06/MUP_OUT_RY26_P04_V10_DY24_Prov_Svc.csv`, released: "2026-06" },
-    { year: 2023, url: `${base}/2025-11/b/MUP_OUT_RY25_P04_V11_DY23_Prov_Svc.CSV`, released: "2025-11" },
-    { year: 2022, url: `${base}/plain.csv`, released: null },
+  ];
+  const totals = [
+    { url: `${base}/2025-06/MUP_OUT_RY25_P04_V10_DY23_Geo.csv`, modified: "2025-06-01" },
+    { url: `${base}/2025-08/MUP_OUT_RY25_P04_V10_DY23_Geo.csv`, modified: "2025-08-01" },
+    { url: `${base}/totals.csv`, temporal: "2022-01-01/2022-12-31" },
+    { url: `${base}/MUP_OUT_RY21_P04_V10_DY19_Geo.csv` },
+  ];
+  assert.deepEqual(offersIn(catalogue(releases, totals), "catalogue"), [
+    {
+      ...{ year: 2024, url: `${base}/2026-06/MUP_OUT_RY26_P04_V10_DY24_Prov_Svc.csv` },
+      ...{ released: "2026-06", totalsUrl: null },
+    },
+    {
+      ...{ year: 2023, url: `${base}/2025-11/b/MUP_OUT_RY25_P04_V11_DY23_Prov_Svc.CSV` },
+      ...{ released: "2025-11", totalsUrl: `${base}/2025-08/MUP_OUT_RY25_P04_V10_DY23_Geo.csv` },
+    },
+    { year: 2022, url: `${base}/plain.csv`, released: null, totalsUrl: `${base}/totals.csv` },
   ]);
 });
 
@@ -458,7 +471,9 @@ test("a catalogue with moved or renamed fields is read, and one without files is
     { results: { datasets: [{ Title: title, resources: [{ download_url: url, name: "2019" }] }] } },
     { dataset: [{ title, distribution: [{ accessURL: url }] }] },
   ])
-    assert.deepEqual(offersIn(JSON.stringify(moved), "catalogue"), [{ year: 2019, url, released: null }]);
+    assert.deepEqual(offersIn(JSON.stringify(moved), "catalogue"), [
+      { year: 2019, url, released: null, totalsUrl: null },
+    ]);
   for (const none of [
     "{}",
     "[]",
@@ -483,7 +498,7 @@ test("offers come from the catalogue, or from built-in addresses if it fails", a
     file(catalogue([{ url: newer }]), { "content-type": "application/json" }),
   );
   const offered = await offers(url, trial);
-  assert.deepEqual(offered, [{ year: 2023, url: newer, released: "2025-11" }]);
+  assert.deepEqual(offered, [{ year: 2023, url: newer, released: "2025-11", totalsUrl: null }]);
   assert.deepEqual(trial.said, []);
   for (const [answer, found] of [
     [status(503), /^\S+: found status 503 Service Unavailable, 2 times in a row/],
@@ -579,6 +594,63 @@ test("fetch downloads and imports a year only once, and --list shows it", async 
   assert.deepEqual(
     [missing.code, missing.stdout, missing.stderr],
     [1, "", "--year: found 2017, expected one that is offered (2023), or --url with an address\n"],
+  );
+});
+
+test("fetch compares a release with CMS's totals of its year, which it downloads once", async () => {
+  const out = temporaryFolder();
+  const release = publisher.answers(
+    "/compared/DY23_Prov_Svc.csv",
+    file(readFileSync(dataPath("prov_svc_dy23_subset.csv"))),
+  );
+  const totals = publisher.answers(
+    "/compared/DY23_Geo.csv",
+    file(readFileSync(dataPath("geo_apc_dy23.csv"))),
+  );
+  const all = publisher.answers("/all.json", file(catalogue([{ url: release }], [{ url: totals }])));
+  for (const done of ["downloaded", "downloaded before:"]) {
+    const { code, stderr } = await command(["--year", "2023", "--catalogue", all, "--force"], out);
+    assert.equal(code, 0, stderr);
+    assert.ok(stderr.includes(`${done} ${downloadPath(out, totals)}\n`), stderr);
+    assert.match(stderr, /\n3165 of 3165 totals of CMS by nation and state agree\n/);
+  }
+  assert.equal(asksFor(totals), 1);
+});
+
+test("without totals that can be read, fetch imports the release and says why it isn't compared", async () => {
+  const url = publisher.answers("/alone/DY23.csv", file(content));
+  for (const [answer, message] of [
+    [undefined, /^no address of totals is known, so the release isn't compared with CMS's totals$/m],
+    [status(404), /: found status 404 Not Found, expected a file; the release isn't compared/],
+    [
+      file(content),
+      /: found a header without all of its columns, expected CMS's CSV file by .*; the release isn't compared/,
+    ],
+  ] as const) {
+    const out = temporaryFolder();
+    const totals = answer === undefined ? [] : [{ url: publisher.answers("/alone/DY23_Geo.csv", answer) }];
+    const all = publisher.answers("/all.json", file(catalogue([{ url }], totals)));
+    const { code, stdout, stderr } = await command(["--year", "2023", "--catalogue", all], out);
+    assert.deepEqual([code, stdout], [0, `${path.join(out, "2023.1.parquet")}\n`], stderr);
+    assert.match(stderr, message);
+    assert.equal(readdirSync(path.join(out, "downloads")).length, 1);
+  }
+});
+
+test("a release that its totals refuse leads to the totals' file", async () => {
+  const out = temporaryFolder();
+  const release = serve(file(readFileSync(dataPath("prov_svc_dy23_subset.csv"))));
+  const few = readFileSync(dataPath("geo_apc_dy23.csv"), "utf8").replace(",316770,334117,", ",1,1,");
+  const totals = serve(file(few));
+  const files = [release, totals].map((url) => ({ url, temporal: "2023-01-01/2023-12-31" }));
+  const all = publisher.answers("/all.json", file(catalogue([files[0]], [files[1]])));
+  const { code, stdout, stderr } = await command(["--year", "2023", "--catalogue", all], out);
+  assert.deepEqual([code, stdout], [1, ""]);
+  assert.ok(
+    stderr.endsWith(
+      `; delete ${downloadPath(out, totals)} to download it again, or import ${downloadPath(out, release)} without --totals\n`,
+    ),
+    stderr,
   );
 });
 

@@ -89,6 +89,31 @@ test("a release agrees with the totals of its own rows and the hidden ones", asy
   }
 });
 
+test("rows of single codes in a whole file of CMS are left out, as they are within the totals", async () => {
+  const rows = releaseOf(1);
+  const lines = totalsOf(rows);
+  const options = compared(rows, []);
+  const level = (line: string, code: string) => {
+    const [place, fips, name, procedure, title, ...figures] = line.split(",");
+    const figuresOf = code === "" ? figures : ["1", ...figures.slice(1)];
+    return [
+      place,
+      fips,
+      name,
+      code === "" ? "APC" : "APC-HCPCS",
+      procedure,
+      title,
+      code,
+      ...figuresOf,
+    ].join();
+  };
+  const whole = header.replace(",APC_Cd", ",Srvc_Lvl,APC_Cd").replace("APC_Desc,", "APC_Desc,HCPCS_Cd,");
+  const content = lines.flatMap((line) => [level(line, ""), level(line, "10140"), level(line, "G0105")]);
+  writeFileSync(String(options.totalsFile), [whole, ...content, ""].join("\n"));
+  const { totals } = await importFile(options, []);
+  assert.deepEqual(totals, { checked: lines.length, agree: lines.length, differ: 0, worst: null });
+});
+
 const faults: [what: string, change: (rows: Row[]) => Row[], named: RegExp][] = [
   [
     "a state's charges are ten times too high",

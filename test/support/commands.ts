@@ -16,6 +16,8 @@ const runner = `
   const onImport = ["keys", "accounts", "events", "state"];
   const { DATASETS_DIR, ...settings } = process.env;
   let run = 0;
+  // Each command adds its own.
+  process.setMaxListeners(0);
   process.on("message", async ({ name, args, env }) => {
     const result = { stdout: "", stderr: "", code: 0 };
     for (const name of ["stdout", "stderr"]) process[name].write = (text) => { result[name] += text; return true; };

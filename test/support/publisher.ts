@@ -75,16 +75,27 @@ export function redirect(location: string): Answer {
   return status(302, { location });
 }
 
-export function catalogue(files: { url: string; temporal?: string; modified?: string }[]): string {
-  const distribution = files.map(({ url, temporal, modified }) => ({
-    "@type": "dcat:Distribution",
-    downloadURL: url,
-    mediaType: "text/csv",
-    modified,
-    resourcesAPI: "https://data.example/data-api/v1/dataset-resources/1",
-    temporal,
-    title: `Medicare Outpatient Hospitals - by Provider and Service : ${temporal?.slice(0, 10)}`,
-  }));
+interface CatalogueFile {
+  url: string;
+  temporal?: string;
+  modified?: string;
+}
+
+/** @param totals files by Geography and Service */
+export function catalogue(files: CatalogueFile[], totals: CatalogueFile[] = []): string {
+  const distribution = (title: string, listed: CatalogueFile[]) =>
+    listed.map(({ url, temporal, modified }) => ({
+      "@type": "dcat:Distribution",
+      downloadURL: url,
+      mediaType: "text/csv",
+      modified,
+      resourcesAPI: "https://data.example/data-api/v1/dataset-resources/1",
+      temporal,
+      title: `${title} : ${temporal?.slice(0, 10)}`,
+    }));
+  const [releasesTitle, totalsTitle] = ["Provider", "Geography"].map(
+    (by) => `Medicare Outpatient Hospitals - by ${by} and Service`,
+  );
   return JSON.stringify({
     "@context": "https://project-open-data.cio.gov/v1.1/schema/catalog.jsonld",
     "@type": "dcat:Catalog",
@@ -92,16 +103,8 @@ export function catalogue(files: { url: string; temporal?: string; modified?: st
     dataset: [
       {
         "@type": "dcat:Dataset",
-        title: "Medicare Outpatient Hospitals - by Geography and Service",
-        distribution: [
-          {
-            "@type": "dcat:Distribution",
-            downloadURL: "https://data.example/files/MUP_OUT_RY25_P04_V10_DY23_Geo.csv",
-            mediaType: "text/csv",
-            temporal: "2023-01-01/2023-12-31",
-            title: "Medicare Outpatient Hospitals - by Geography and Service : 2023-01-01",
-          },
-        ],
+        title: totalsTitle,
+        distribution: distribution(totalsTitle, totals),
       },
       {
         "@type": "dcat:Dataset",
@@ -111,14 +114,14 @@ export function catalogue(files: { url: string; temporal?: string; modified?: st
             "@type": "dcat:Distribution",
             accessURL: "https://data.example/data-api/v1/dataset/1/data",
             format: "API",
-            title: "Medicare Outpatient Hospitals - by Provider and Service : 2024-01-01",
+            title: `${releasesTitle} : 2024-01-01`,
           },
-          ...distribution,
+          ...distribution(releasesTitle, files),
         ],
         modified: "2026-06-01",
         publisher: { "@type": "org:Organization", name: "Centers for Medicare & Medicaid Services" },
         temporal: "2015-01-01/2024-12-31",
-        title: "Medicare Outpatient Hospitals - by Provider and Service",
+        title: releasesTitle,
       },
     ],
   });
