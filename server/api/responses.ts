@@ -554,6 +554,10 @@ export const datasetsResponse = v.object({
     loaded_at: described("When this server loaded it", time),
     sha256: described("Checksum of the rows, the codes and the provenance", sha256),
     content_sha256: described("Checksum of the rows alone", sha256),
+    content_sql: described(
+      "A statement for DuckDB that gives `content_sha256` from the file of /export.parquet",
+      v.string(),
+    ),
     source_sha256: described("SHA-256 of the source file; null if unknown", v.nullable(sha256)),
     source_url: described("URL of the source file; null if unknown", v.nullable(v.string())),
     caveat,

@@ -1,5 +1,12 @@
 import { amountsSql, unnamedFile } from "../../datasets/cms/statements.ts";
-import type { Provenance } from "../../engine/query.ts";
+import {
+  blank,
+  type Provenance,
+  requiredColumns,
+  type SnapshotColumn,
+  schemaVersion,
+  snapshotColumns,
+} from "../../engine/query.ts";
 
 /** Says how anybody can check a data version against the publisher's own file, without this service. */
 
@@ -24,3 +31,39 @@ function countsSql(file: string): string {
   ];
   return `SELECT ${counts.join(", ")} FROM (${amountsSql(file)})`;
 }
+
+const namesOf = (part: SnapshotColumn["part"]) =>
+  snapshotColumns.filter((column) => column.part === part).map(({ name }) => name);
+const isOptional = ({ name }: SnapshotColumn) => !requiredColumns.has(name);
+/** A file may lack the columns that may be absent. */
+const absentColumns = snapshotColumns
+  .filter(isOptional)
+  .map(({ name, part }) => `NULL::${part === "rows" ? "INTEGER" : "VARCHAR"} AS ${name}`);
+/** Distinct lines of JSON, which are in the order of their first texts: CCNs and codes have one length. */
+function linesSql(part: "facilities" | "procedures"): string {
+  const texts = namesOf(part).map((name) => (requiredColumns.has(name) ? name : `coalesce(${name}, '')`));
+  const line = `json_array(${texts.join(", ")}) || chr(10)`;
+  return `string_agg(DISTINCT ${line}, '' ORDER BY ${line})`;
+}
+const numbers = ["facility_number", "procedure_number", ...namesOf("rows")];
+const contentHeader = ["'hcqs-content'", schemaVersion, "count(*)", "max(facility_number) + 1"];
+
+/**
+ * Returns a statement for DuckDB that gives a data version's `content_sha256` from its file of `/export.parquet`.
+ * `checksums` in `engine/snapshot/snapshot.ts` has what goes into it.
+ */
+export const contentSql = (version: string): string =>
+  `WITH file AS (
+  FROM read_parquet('opps-${version}.parquet') UNION ALL BY NAME SELECT ${absentColumns.join(", ")} WHERE false
+), numbered AS (
+  SELECT *, dense_rank() OVER (ORDER BY ccn) - 1 AS facility_number,
+    dense_rank() OVER (ORDER BY procedure_code) - 1 AS procedure_number FROM file
+), numbers AS (
+  SELECT facility_number, procedure_number, unnest(range(${numbers.length})) AS i, unnest([${numbers.join(", ")}]) AS number FROM numbered
+)
+SELECT sha256(unhex(
+  hex(json_array(${[...contentHeader, "max(procedure_number) + 1"].join(", ")}) || chr(10)
+    || ${linesSql("facilities")}
+    || ${linesSql("procedures")})
+  || (SELECT string_agg(regexp_replace(printf('%08x', coalesce(number, ${blank}) & 4294967295), '(..)(..)(..)(..)', '\\4\\3\\2\\1'), '' ORDER BY i, facility_number, procedure_number) FROM numbers)
+)) AS content_sha256 FROM numbered`;

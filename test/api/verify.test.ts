@@ -13,7 +13,7 @@ import { dataPath } from "../support/data.ts";
 import { ask, imageOf, versionsOf } from "../support/endpoint-oracle.ts";
 import { readBack, snapshotOf, testProvenance } from "../support/fixtures.ts";
 
-/** Tests that anybody can check a data version against CMS's file, by the statement that `/datasets` gives. */
+/** Tests that anybody can check a data version by the statements that `/datasets` gives: against CMS's file, and its rows. */
 
 const duckdb = await (await DuckDBInstance.create(":memory:")).connect();
 await duckdb.run(`SET file_search_path = '${folder}'`);
@@ -83,4 +83,23 @@ test("a version that isn't from CMS's file has nothing to verify, and without an
   const verify = verifyOf(await readBack(readFileSync(written), written));
   assert.deepEqual([verify?.file, verify?.source_url], [null, null]);
   assert.match(verify?.sql ?? "", /read_csv\('CMS\.csv'/);
+});
+
+test("the statement of /datasets gives the checksum of the rows from a version's Parquet file, whatever tool wrote it", async () => {
+  const { file, ...options } = optionsFor(odd);
+  const { path: imported } = await importFile({ ...options, file }, []);
+  const tools = ["pandas", "pandas-category", "polars", "pyarrow"].map((tool) =>
+    dataPath(`other-tools/${tool}.parquet`),
+  );
+  for (const [i, from] of [imported, ...tools].entries()) {
+    const bytes = readFileSync(from);
+    const version = i === 0 ? path.basename(from, ".parquet") : `2023.${1 + i}`;
+    const image = imageOf(await readBack(bytes, `${version}.parquet`));
+    const [{ content_sha256, content_sql }] = v.parse(
+      datasetsResponse,
+      ask(versionsOf(image), "/datasets"),
+    ).data;
+    writeFileSync(path.join(folder, `opps-${version}.parquet`), bytes);
+    assert.deepEqual(await rowsBy(content_sql), [{ content_sha256 }], from);
+  }
 });

@@ -202,7 +202,10 @@ function compareCatalog(versions: Versions, snapshot: Snapshot): void {
   const all = [...rows.facility.keys()];
   const priced = all.filter((row) => isPriced(rows, row));
   const suppressed = all.filter((row) => rows.charge[row] === blank && rows.allowed[row] === blank).length;
-  const [{ id, coverage, verify, ...said }] = v.parse(datasetsResponse, ask(versions, "/datasets")).data;
+  const [{ id, coverage, verify, content_sql, ...said }] = v.parse(
+    datasetsResponse,
+    ask(versions, "/datasets"),
+  ).data;
   assert.notEqual(id, "");
   assert.deepEqual(said, {
     title: provenance.title,
@@ -229,6 +232,7 @@ function compareCatalog(versions: Versions, snapshot: Snapshot): void {
     totals: provenance.totals ?? null,
   });
   assert.equal(verify?.sha256 ?? null, provenance.sourceSha256);
+  assert.ok(content_sql.includes(`'opps-${versionName(provenance)}.parquet'`));
   const states = new Set(priced.map((row) => facilities.state[rows.facility[row]]));
   const codes = new Set(priced.map((row) => procedures.code[rows.procedure[row]]));
   assert.deepEqual(coverage.states, [...states].sort());

@@ -3,7 +3,7 @@ import { statusOf } from "../../../engine/query.ts";
 import { endpoint } from "../endpoint.ts";
 import { gapsOf } from "../not-found.ts";
 import { datasetsResponse } from "../responses.ts";
-import { verifyOf } from "../verify.ts";
+import { contentSql, verifyOf } from "../verify.ts";
 
 /** Answers with the data versions that are served. */
 
@@ -38,6 +38,7 @@ export const datasets = endpoint({
         loaded_at: loadedAt,
         sha256,
         content_sha256: contentSha256,
+        content_sql: contentSql(version),
         source_sha256: provenance.sourceSha256,
         source_url: provenance.sourceUrl,
         caveat: provenance.caveat,

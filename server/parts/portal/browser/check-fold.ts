@@ -38,7 +38,7 @@ function Check({ dataset, page, api, statements, places = null, lacking, toggle 
   const file =
     verify === null
       ? html`Get <a href=${exported}>${exported}</a> with a key, and name the file <b>${name}</b>.`
-      : html`Get CMS's file <b>${verify.source_url === null ? name : html`<a href=${verify.source_url}>${name}</a>`}</b>: ${dataset.title}. Its SHA-256 is <code class="long">${verify.sha256}</code>.`;
+      : html`Get CMS's file <b>${verify.source_url === null ? name : html`<a href=${verify.source_url}>${name}</a>`}</b>: ${dataset.title}. Its SHA-256 is <code class="long">${verify.sha256}</code>. If DuckDB finds that it isn't UTF-8, as in 2019 and 2021, convert it by <code>iconv -f WINDOWS-1252 -t UTF-8</code>.`;
   return html`<details class="check" onToggle=${(event: Event & { currentTarget: HTMLDetailsElement }) => toggle?.(event.currentTarget.open)}><summary>${checkTitle}</summary>
     <p>These figures stay at <a href=${page}>this page's lasting address</a>, and in the API at <code class="long">${api}</code>.</p>
     <p>${file} Then these statements give them in <a href="https://duckdb.org">DuckDB</a>, without this site.${places !== null && ` The hospitals were chosen by the distance of their ZIP codes: ${places}.`}</p>

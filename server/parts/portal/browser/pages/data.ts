@@ -102,6 +102,7 @@ function Version({ version, isFirst }: { version: Dataset; isFirst: boolean }) {
             ${verify && html`<dt class="quiet">CMS's file ${verify.file}</dt><dd><code>${verify.sha256}</code></dd>`}
           </dl>
           ${verify && html`<p>This statement for <a href="https://duckdb.org">DuckDB</a> counts the rows of CMS's file, and adds up their amounts:</p><${Command} text=${verify.sql} label="Rows and sums" />`}
+          <p>This one gives the checksum of the rows from the Parquet file <b>${`opps-${name}.parquet`}</b>:</p><${Command} text=${version.content_sql} label="Checksum of the rows" />
         </section>
       </div>`
     }
