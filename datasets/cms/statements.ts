@@ -24,7 +24,8 @@ export function amountsSql(
     `round(TRY_CAST(${text(column)} AS DECIMAL(18,10)), 2) AS ${column}`;
   const where = conditions.length === 0 ? "" : ` WHERE ${conditions.join(" AND ")}`;
   return (
-    `SELECT upper(${text("ccn")}) AS ccn, ${text("code")} AS apc, ${dollars("charge")}, ${dollars("allowed")} ` +
+    `SELECT upper(${text("ccn")}) AS ccn, upper(${text("state")}) AS state, ${text("code")} AS apc, ` +
+    `${dollars("charge")}, ${dollars("allowed")} ` +
     `FROM read_csv(${quoted(file)}, header = true, all_varchar = true)${where}`
   );
 }

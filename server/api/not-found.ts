@@ -93,7 +93,7 @@ export function noTrend(
   state: string | undefined,
   isChosen: boolean,
 ): ApiError {
-  const years = isChosen ? `in data versions ${images.map(nameOf).join(", ")}` : inAnyYear(images);
+  const years = inYears(images, isChosen);
   if (!images.some(({ procedureOf }) => procedureOf.has(code)))
     return withReason(
       `there is no procedure ${echo(code)} ${years}`,
@@ -104,11 +104,13 @@ export function noTrend(
   return withReason(what, reason);
 }
 
-/**
- * Makes the error for a facility without a row of a procedure in any data year.
- * @param images the newest image of each year
- */
-export function noFacilityTrend(images: readonly Image[], ccn: string, code: string): ApiError {
+/** Makes the error for a facility without a row of a procedure in any of some data versions. For the parameters see `noTrend`. */
+export function noFacilityTrend(
+  images: readonly Image[],
+  ccn: string,
+  code: string,
+  isChosen: boolean,
+): ApiError {
   const isKnown = images.some((image) => findFacility(image, ccn) >= 0);
   const isProcedure = images.some(({ procedureOf }) => procedureOf.has(code));
   const what = !isKnown
@@ -117,10 +119,13 @@ export function noFacilityTrend(images: readonly Image[], ccn: string, code: str
       ? `facility ${echo(ccn)} has no row of procedure ${echo(code)}`
       : `there is no procedure ${echo(code)}`;
   const reason = isKnown ? wayToGroup(images[images.length - 1], code) : shortCcn(ccn);
-  return withReason(`${what} ${inAnyYear(images)}`, reason);
+  return withReason(`${what} ${inYears(images, isChosen)}`, reason);
 }
 
-const inAnyYear = (images: readonly Image[]) => `in any loaded data year (${images.map(nameOf).join(", ")})`;
+function inYears(images: readonly Image[], isChosen: boolean): string {
+  const names = images.map(nameOf).join(", ");
+  return isChosen ? `in data versions ${names}` : `in any loaded data year (${names})`;
+}
 
 /** Makes the error for a procedure or a state without rows, priced or not. */
 export function noRows(

@@ -191,6 +191,7 @@ const text = (pattern: string) => ({ type: "string", pattern: `^${pattern}$` });
 const listOf = (value: string) => text(` *${value} *(, *${value} *)*`);
 const state = { ...text(aState), examples: stateCodes };
 const procedure = { type: "string", minLength: 1 };
+const namesOfVersions = listOf("[0-9]{4}(\\.[0-9]+)?");
 const dollars = { type: "number", minimum: 0, maximum: 21_474_836.47 };
 /** The promised parameters. They are repeated here, so that no change of a schema alone changes what is promised. */
 const expectedParameters: Record<string, Record<string, object>> = {
@@ -236,8 +237,8 @@ const expectedParameters: Record<string, Record<string, object>> = {
     order: { type: "string", enum: ["asc", "desc"], default: "asc" },
     limit: limit(100),
   },
-  "/healthcare/facilities/{ccn}/trends": { "procedure*": procedure },
-  "/healthcare/trends": { "procedure*": procedure, state, versions: listOf("[0-9]{4}(\\.[0-9]+)?") },
+  "/healthcare/facilities/{ccn}/trends": { "procedure*": procedure, versions: namesOfVersions },
+  "/healthcare/trends": { "procedure*": procedure, state, versions: namesOfVersions },
   "/export.csv": { procedure, state },
   "/export.arrow": { procedure, state },
 };

@@ -18,6 +18,7 @@ const pinned = v.object({
   data: v.array(year),
   source: v.object({ data_versions: v.array(v.string()) }),
 });
+const ofVersions = v.object({ source: v.object({ data_versions: v.array(v.string()) }) });
 const body = v.object({ data: v.array(year), source: v.object({ data_years: v.array(v.number()) }) });
 
 describe("trends", () => {
@@ -101,18 +102,37 @@ describe("trends", () => {
 
   test("a trend of exact versions has an immutable Cache-Control header, and one of a year has not", () => {
     const { service, key } = openService(versions);
-    const cacheControl = (query: string) =>
-      askService(service, key, "/api/v1/healthcare/trends", () => query).headers.get("Cache-Control");
-    for (let i = 0; i < 3; i++) {
-      assert.equal(cacheControl("procedure=5072"), "private, no-cache");
-      for (const names of ["2022.1", "2022.1,+2024.1+", "2022.1,2022.1"])
-        assert.equal(
-          cacheControl(`procedure=5072&versions=${names}`),
-          "private, max-age=31536000, immutable",
-        );
-      for (const names of ["2022", "2022.1,2024", "2024,2022.1"])
-        assert.equal(cacheControl(`procedure=5072&versions=${names}`), "private, no-cache");
+    for (const path of ["/api/v1/healthcare/trends", "/api/v1/healthcare/facilities/000001/trends"]) {
+      const cacheControl = (query: string) =>
+        askService(service, key, path, () => query).headers.get("Cache-Control");
+      for (let i = 0; i < 3; i++) {
+        assert.equal(cacheControl("procedure=5072"), "private, no-cache");
+        for (const names of ["2022.1", "2022.1,+2024.1+", "2022.1,2022.1"])
+          assert.equal(
+            cacheControl(`procedure=5072&versions=${names}`),
+            "private, max-age=31536000, immutable",
+            path,
+          );
+        for (const names of ["2022", "2022.1,2024", "2024,2022.1"])
+          assert.equal(cacheControl(`procedure=5072&versions=${names}`), "private, no-cache");
+      }
     }
+  });
+
+  test("a facility's trend over named versions has only these, and none without a row there is refused", () => {
+    const target = "/healthcare/facilities/000001/trends?procedure=5072";
+    const versionsOfTrend = (names: string) =>
+      v.parse(ofVersions, ask(versions, `${target}&versions=${names}`)).source.data_versions;
+    assert.deepEqual(versionsOfTrend("2024.1"), ["2024.1"]);
+    assert.deepEqual(versionsOfTrend("2024.1,2022"), ["2022.1", "2024.1"]);
+    assert.equal(
+      refusal(versions, `${target.replace("5072", "9999")}&versions=2022.1,2024.1`).message.split(";")[0],
+      'there is no procedure "9999" in data versions 2022.1, 2024.1',
+    );
+    assert.match(
+      refusal(versions, `${target}&versions=2019.1`).message,
+      /^there is no data version "2019\.1"/,
+    );
   });
 
   test("a trend of versions or years that aren't loaded is refused", () => {

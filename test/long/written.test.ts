@@ -807,7 +807,7 @@ test("a hospital's page says why the asked procedure has no price, and asks for 
     const some = hospitals.filter(({ procedures, zip }) => procedures > 0 && zip).slice(0, 5);
     assert.ok(some.length > 0, String(said));
     for (const { ccn, zip } of some) {
-      const view = hospitalViewOf(ccn, null, code, askPlaced);
+      const view = hospitalViewOf(ccn, { year: null, procedure: code, versions: null }, askPlaced);
       assert.ok("answer" in view && view.nearby?.code === code, ccn);
       const nearby = view.nearDoing?.data ?? [];
       const nearest = list(`procedure=${code}&status=all&near=${zip}&within=25&sort=distance`).data;
@@ -824,7 +824,7 @@ test("without an asked procedure, the prices nearby are for the one that the hos
   ) as FacilitiesAnswer;
   for (const { ccn, procedures } of data)
     for (const code of [null, "", "9999"]) {
-      const view = hospitalViewOf(ccn, null, code, askPlaced);
+      const view = hospitalViewOf(ccn, { year: null, procedure: code, versions: null }, askPlaced);
       assert.ok("answer" in view);
       const most = view.answer.data.toSorted((a, b) => (b.services ?? 0) - (a.services ?? 0)).at(0);
       assert.equal(most === undefined, procedures === 0);

@@ -12,9 +12,9 @@ import {
 } from "../../../engine/query.ts";
 import { endpoint } from "../endpoint.ts";
 import { noFacilityTrend } from "../not-found.ts";
-import { procedure } from "../parameters.ts";
+import { procedure, versionNames } from "../parameters.ts";
 import { facilityTrendsResponse } from "../responses.ts";
-import { newestOfYears, sourceOfYears } from "../years.ts";
+import { isYear, newestOfYears, sourceOfYears, versionsNamed } from "../years.ts";
 import { dollarsOrNull, standingOf } from "./facility.ts";
 
 /** Answers with one facility's price over the data years. */
@@ -64,18 +64,22 @@ export const facilityTrends = endpoint({
   summary: "One facility's price for a procedure group over the loaded data years",
   description:
     "A year in which the hospital's row has no price is listed with its `status`, and a year without a row is left out. " +
-    "Synthetic data versions are omitted where a real one is loaded",
+    "Synthetic data versions are omitted where a real one is loaded. With `source.data_versions` as `versions`, an answer " +
+    "can be asked for again",
   returns: "The facility as it is in the latest of these years, and a row per data year, the oldest first.",
   kind: "overall",
   segment: { name: "ccn", description: "CCN of the facility, letters in any case.", example: "990901" },
-  parameters: v.object({ procedure }),
+  parameters: v.object({ procedure, versions: versionNames }),
   response: facilityTrendsResponse,
   errors: ["missing_parameter", "not_found"],
-  answer({ versions, segment }, values) {
-    const images = newestOfYears(versions);
+  answer(context, values) {
+    const { versions, segment } = context;
+    const named = values.versions && versionsNamed(versions, values.versions);
+    const images = named ?? newestOfYears(versions);
     const years = yearsOf(images, segment, values.procedure);
     const latest = years.at(-1);
-    if (latest === undefined) throw noFacilityTrend(images, segment, values.procedure);
+    if (latest === undefined) throw noFacilityTrend(images, segment, values.procedure, named !== undefined);
+    context.isPinned = values.versions?.some(isYear) === false;
     return {
       facility: describeFacility(latest.image, latest.facility),
       procedure: nameProcedure(latest.image, latest.price.procedure),

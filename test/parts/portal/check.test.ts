@@ -13,6 +13,7 @@ import type {
   FacilitiesAnswer,
   FacilityAnswer,
   ProcedureAnswer,
+  Standing,
 } from "../../../server/parts/portal/browser/answers.ts";
 import {
   figuresSql,
@@ -152,15 +153,21 @@ test("a statement gives the amounts and ranks of compared hospitals, and what a 
   }
 });
 
-test("a statement gives all procedures of a hospital", async () => {
+test("a statement gives all procedures of a hospital, with ranks and medians", async () => {
   const random = seededRandom(7);
   for (let i = 0; i < 10; i++) {
     const ccn = random.pick(snapshot.table.facilities.ccn);
     const { data, source } = ask<FacilityAnswer>(`/healthcare/facilities/${ccn}`);
+    const beside = (where: string, { rank, facilities, median_charge }: Standing) => ({
+      [`${where}_rank`]: rank,
+      [`${where}_hospitals`]: facilities,
+      [`${where}_median`]: median_charge,
+    });
     const expected = data
-      .map(({ code, submitted_charge, medicare_allowed }) => ({
+      .map(({ code, submitted_charge, medicare_allowed, national, within_state }) => ({
         ...{ apc: code, charge: submitted_charge, allowed: medicare_allowed },
         you_pay: cents(shareOf(medicare_allowed, source.data_year)),
+        ...{ ...beside("national", national), ...beside("state", within_state) },
       }))
       .toSorted((a, b) => (a.apc < b.apc ? -1 : 1));
     assert.deepEqual(await rowsBy(hospitalSql(dataset, ccn)), expected, ccn);

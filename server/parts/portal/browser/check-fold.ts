@@ -1,12 +1,23 @@
 import { useEffect, useState } from "preact/hooks";
 import { whole } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
-import { type Dataset, Failure, pathOf, unlessFailed } from "./answers.ts";
+import { type Dataset, Failure, pathOf, type TrendsAnswer, unlessFailed } from "./answers.ts";
 import { asFailure, viewOnce } from "./api.ts";
-import { figuresSql, fileOf, hospitalSql, type Rows, ranksSql } from "./check.ts";
+import {
+  changesSql,
+  figuresSql,
+  fileOf,
+  hospitalSql,
+  hospitalYearsSql,
+  type Rows,
+  ranksSql,
+  statesSql,
+} from "./check.ts";
 import { Command } from "./curl.ts";
 import { lastingOf, pathsOf, rowsAt, type View } from "./explore-data.ts";
+import type { HospitalView } from "./hospital-words.ts";
 import { useOrigin, withParameters } from "./location.ts";
+import { leastYears } from "./trend.ts";
 import { checkTitle } from "./words.ts";
 
 /** Shows how anybody can check a page's figures. */
@@ -60,31 +71,34 @@ export function CheckView({ view }: { view: View }) {
   if (scope === null || dataset === undefined) return null;
   const rows: Rows = { dataset, code, state: choice.near === null ? choice.state : null, ccns };
   const trends = unlessFailed(view.trends);
-  const years = (trends?.data ?? []).flatMap(({ data_version }): Rows[] => {
-    const of = datasets.find((one) => one.data_version === data_version);
-    return of === undefined ? [] : [{ dataset: of, code, state: choice.state, ccns: null }];
-  });
+  const nation: Rows = { dataset, code, state: null, ccns: null };
+  const nations = yearsOf(trends, code, datasets);
+  // Around a place, the picture of the years shows the nation.
+  const years = nations.map((one) => ({ ...one, state: rows.state }));
   const own = compared.flatMap(({ entry }) => entry ?? []);
+  const ownCcns = own.map(({ ccn }) => ccn);
   const isThere = own.every(
     (one) => ccns?.includes(one.ccn) ?? (choice.state === null || one.state === choice.state),
   );
-  const among = isThere ? rows : { ...rows, state: null, ccns: null };
-  const known = [
+  const known: Statement[] = [
     { title: "The figures of the list", sql: figuresSql([rows]) },
-    ...(own.length === 0
+    { title: "The hospitals of the list", sql: ranksSql(rows) },
+    ...(isThere ? [] : [{ title: "The compared hospitals in the nation", sql: ranksSql(nation, ownCcns) }]),
+    { title: "The states", sql: statesSql(nation) },
+    ...(years.length < 2
+      ? []
+      : [
+          { title: "The years, each from its own file", sql: figuresSql(years) },
+          { title: "The changes from year to year", sql: changesSql(years) },
+        ]),
+    ...(years.length < 2 || own.length === 0
       ? []
       : [
           {
-            title: "The compared hospitals",
-            sql: ranksSql(
-              among,
-              own.map(({ ccn }) => ccn),
-            ),
+            title: "The compared hospitals over the years",
+            sql: hospitalYearsSql(nations, ownCcns),
           },
         ]),
-    ...(years.length < 2 || choice.near !== null
-      ? []
-      : [{ title: "The years, each from its own file", sql: figuresSql(years) }]),
   ];
   const { year, versions } = lastingOf(view);
   const api = pathsOf(code, { ...choice, year: dataset.data_version }).list;
@@ -121,18 +135,30 @@ function useHospitals({ choice: { near }, list, paths }: View) {
   return { ccns: near === null ? null : listed, lacking, toggle };
 }
 
-interface CheckHospitalProps {
-  ccn: string;
-  version: string;
-  datasets: readonly Dataset[];
-  page: string;
-}
+/** The rows of one procedure in the nation, in each year of a trend. */
+const yearsOf = (trends: TrendsAnswer | null, code: string, datasets: readonly Dataset[]): Rows[] =>
+  (trends?.data ?? []).flatMap(({ data_version }) => {
+    const dataset = datasets.find((one) => one.data_version === data_version);
+    return dataset === undefined ? [] : [{ dataset, code, state: null, ccns: null }];
+  });
 
-/** Checks the figures of a hospital's page. */
-export function CheckHospital({ ccn, version, datasets, page }: CheckHospitalProps) {
+/** Checks the figures of a hospital's page. @param page its pinned address */
+export function CheckHospital({ view, page }: { view: HospitalView; page: string }) {
+  const { answer, procedure, trends, datasets } = view;
+  const { ccn } = answer.facility;
+  const version = answer.source.data_version;
   const dataset = datasets.find(({ data_version }) => data_version === version);
   if (dataset === undefined) return null;
   const api = pathOf(`/healthcare/facilities/${ccn}`, {}, version);
-  const statements = [{ title: "The hospital's procedures", sql: hospitalSql(dataset, ccn) }];
+  const years = procedure === undefined ? [] : yearsOf(trends, procedure.code, datasets);
+  const statements = [
+    { title: "The hospital's procedures, and its ranks", sql: hospitalSql(dataset, ccn) },
+    ...(years.length < leastYears
+      ? []
+      : [
+          { title: "Its years, each from its own file", sql: hospitalYearsSql(years, [ccn]) },
+          { title: "The nation's years", sql: figuresSql(years) },
+        ]),
+  ];
   return html`<${Check} dataset=${dataset} page=${page} api=${api} statements=${statements} />`;
 }

@@ -97,16 +97,52 @@ function summarySql(dataset: Dataset): string {
 export const figuresSql = (years: readonly Rows[]): string =>
   `${years.map((rows) => `${summarySql(rows.dataset)}\nFROM (${rowsSql(rows)})`).join("\nUNION ALL\n")};`;
 
-/** Some hospitals' amounts and the ranks of their charges, the lowest first. */
-export const ranksSql = (rows: Rows, ccns: readonly string[]): string =>
+/** The figures of each state. */
+export const statesSql = (rows: Rows): string =>
+  `SELECT state, count(*) AS hospitals, min(charge) AS lowest_charge, ${quantile("charge", 0.5)} AS median_charge,
+  max(charge) AS highest_charge, ${quantile("allowed", 0.5)} AS median_allowed
+FROM (${rowsSql(rows)})
+GROUP BY state ORDER BY state;`;
+
+/** Hospitals' amounts and the ranks of their charges, the lowest first. @param ccns null for all */
+export const ranksSql = (rows: Rows, ccns: readonly string[] | null = null): string =>
   `SELECT * FROM (
   SELECT ccn, charge, allowed, ${paysSql("allowed", rows.dataset)} AS you_pay,
     rank() OVER (ORDER BY charge) AS rank, count(*) OVER () AS hospitals
   FROM (${rowsSql(rows)})
-) WHERE ccn IN (${ccns.map(quoted).join(", ")});`;
+)${ccns === null ? "" : ` WHERE ccn IN (${ccns.map(quoted).join(", ")})`} ORDER BY charge, ccn;`;
 
-/** All priced procedures of a hospital. */
-export const hospitalSql = (dataset: Dataset, ccn: string): string =>
-  `SELECT apc, charge, allowed, ${paysSql("allowed", dataset)} AS you_pay
-FROM (${pricedSql(dataset, (text) => [`upper(${text("ccn")}) = ${quoted(ccn)}`])})
-ORDER BY apc;`;
+const ofYears = (years: readonly Rows[]) =>
+  years
+    .map((rows, i) => `SELECT ${i} AS i, ${rows.dataset.data_year} AS year, * FROM (${rowsSql(rows)})`)
+    .join("\nUNION ALL\n");
+
+/** The middle one of the hospitals' own changes, in percent with one decimal. */
+const changeSql = (column: "charge" | "allowed") =>
+  `(floor(1000 * quantile_cont(now.${column} / before.${column}, 0.5) + 0.5) - 1000) / 10`;
+
+/** How the amounts of hospitals with prices in two successive years changed, the earliest year first. */
+export const changesSql = (years: readonly Rows[]): string =>
+  `WITH priced AS (${ofYears(years)})
+SELECT now.year, count(*) AS hospitals_in_both, ${changeSql("charge")} AS percent_charge, ${changeSql("allowed")} AS percent_allowed
+FROM priced now JOIN priced before ON now.ccn = before.ccn AND now.i = before.i + 1
+GROUP BY now.year ORDER BY now.year;`;
+
+/** Some hospitals' amounts in several years. */
+export const hospitalYearsSql = (years: readonly Rows[], ccns: readonly string[]): string =>
+  `SELECT ccn, year, charge, allowed FROM (${ofYears(years)})
+WHERE ccn IN (${ccns.map(quoted).join(", ")}) ORDER BY ccn, year;`;
+
+/** All priced procedures of a hospital, with the ranks of its charges and the medians in the nation and in its state. */
+export const hospitalSql = (dataset: Dataset, ccn: string): string => {
+  const beside = (where: string, by: string) => [
+    `rank() OVER (PARTITION BY ${by} ORDER BY charge) AS ${where}_rank`,
+    `count(*) OVER (PARTITION BY ${by}) AS ${where}_hospitals`,
+    `round(quantile_cont((100 * charge)::BIGINT, 0.5) OVER (PARTITION BY ${by})) / 100 AS ${where}_median`,
+  ];
+  return `SELECT * EXCLUDE (ccn, state) FROM (
+  SELECT *, ${paysSql("allowed", dataset)} AS you_pay,
+    ${[...beside("national", "apc"), ...beside("state", "apc, state")].join(",\n    ")}
+  FROM (${pricedSql(dataset, () => [])})
+) WHERE ccn = ${quoted(ccn)} ORDER BY apc;`;
+};

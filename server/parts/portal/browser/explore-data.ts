@@ -269,12 +269,12 @@ export function rowsAt(path: string, ask: Ask): FacilitiesAnswer | Failure {
 
 /** @param scope the prices of the chosen place; null if there are none */
 function pinnedOf(choice: Choice, procedure: string, scope: ProcedureAnswer | null, ask: Ask): Pinned[] {
-  const { pinned, year } = choice;
+  const { pinned, year, versions } = choice;
   const segments = pinned.map((ccn) => `/healthcare/facilities/${encodeURIComponent(ccn)}`);
   const answers = ask<FacilityAnswer[]>(...segments.map((segment) => pathOf(segment, {}, year)));
   const entries = answers.map((answer) => (answer instanceof Failure ? null : entryOf(answer, procedure)));
   const trendOf = (entry: Entry | null, i: number) =>
-    entry && isPriced(entry) ? [pathOf(`${segments[i]}/trends`, { procedure })] : [];
+    entry && isPriced(entry) ? [pathOf(`${segments[i]}/trends`, { procedure, versions })] : [];
   const milesPaths = choice.near === null || scope === null ? [] : milesPathsOf(choice, entries);
   ask<object[]>(...milesPaths, ...entries.flatMap(trendOf));
   const [all = null] = ask<FacilitiesAnswer[]>(...milesPaths);

@@ -15,6 +15,7 @@ import {
   hospitalDescription,
   hospitalText,
   hospitalViewOf,
+  lastingOfHospital,
   nearMiles,
   nearShown,
   whyUnpriced,
@@ -32,10 +33,11 @@ import { isFew, isPriced, isSynthetic, nameOf, shareOf, titleOf } from "./words.
 
 export function Hospital({ url }: { url: URL }) {
   const [, , ccn] = url.pathname.split("/");
-  const [year, procedure] = ["year", "procedure"].map((name) => url.searchParams.get(name));
-  const make = (ask: Ask) => hospitalViewOf(ccn, year, procedure, ask);
+  const chosen = (name: string) => url.searchParams.get(name);
+  const asked = { year: chosen("year"), procedure: chosen("procedure"), versions: chosen("versions") };
+  const make = (ask: Ask) => hospitalViewOf(ccn, asked, ask);
   const loaded = useLoaded(
-    JSON.stringify([ccn, year, procedure]),
+    JSON.stringify([ccn, asked]),
     () => viewOnce(make),
     () => viewNow(make),
   );
@@ -82,14 +84,14 @@ function Shown({ view, sorted, shown }: ShownProps) {
       </div>
       <${YearField} datasets=${datasets} shown=${String(source.data_year)} />
     </div>
-    ${data.length > 0 && html`<${Standings} answer=${answer} datasets=${datasets} sorted=${sorted} chosen=${code} shown=${shown} note=${further} />`}
+    ${data.length > 0 && html`<${Standings} answer=${answer} lasting=${lastingOfHospital(view)} datasets=${datasets} sorted=${sorted} chosen=${code} shown=${shown} note=${further} />`}
     <div class="pictures">
       <${Years} view=${view} />
       ${near && near.data.length > 1 && html`<${Near} near=${near} view=${view} />`}
     </div>
     ${isSynthetic(source.caveat) ? null : html`<p class="quiet small">${source.caveat}</p>`}
     <p class="quiet small">${data.length > 0 && `${counted(data.length, "procedure group has", "procedure groups have")} a price. What it does for too few Medicare patients (10 services or fewer) is suppressed by CMS. `}Data version ${source.data_version}.</p>
-    ${data.length > 0 && html`<${CheckHospital} ccn=${facility.ccn} version=${source.data_version} datasets=${datasets} page=${withParameters({ year: source.data_version })} />`}`;
+    ${data.length > 0 && html`<${CheckHospital} view=${view} page=${withParameters(lastingOfHospital(view))} />`}`;
 }
 
 function Years({ view }: { view: HospitalView }) {
@@ -104,7 +106,7 @@ function Years({ view }: { view: HospitalView }) {
     name=${`opps-${own.source.data_years.join("-")}-years-${ccn}-${procedure.code}`}
     figures=${() => trendFigures(trends, pinned)}
     source=${() => sourceOf(own.source.data_versions, datasets)}
-    links=${() => hospitalLinks(answer)}
+    links=${() => hospitalLinks(lastingOfHospital(view))}
   >
     <${Trend} years=${trends.data} pinned=${pinned} year=${answer.source.data_year} isBeside />
   <//>`;

@@ -39,6 +39,8 @@ export const nearShown = 8;
 export interface HospitalView {
   /** The data year or version in the address that no data has, so that the newest is shown; null if none. */
   gone: string | null;
+  /** Data versions of the trend in the address that no data has. They are left out. */
+  goneVersions: string[];
   answer: FacilityAnswer;
   /** Code of the chosen procedure, whose charge comes first; null if none is chosen. */
   code: string | null;
@@ -58,11 +60,13 @@ export interface HospitalView {
   datasets: Dataset[];
 }
 
-/** @param ccn the hospital's CCN as in the URL, undecoded */
+/**
+ * @param ccn the hospital's CCN as in the URL, undecoded
+ * @param compared data versions of the trend, separated by commas; null for the newest version of each year
+ */
 export function hospitalViewOf(
   ccn: string,
-  year: string | null,
-  code: string | null,
+  { year, procedure: code, versions: compared }: Record<"year" | "procedure" | "versions", string | null>,
   ask: Ask,
 ): HospitalView | Nothing {
   const segment = `/healthcare/facilities/${ccn}`;
@@ -73,7 +77,7 @@ export function hospitalViewOf(
   const datasets = unlessFailed(versions)?.data ?? [];
   if (answer instanceof Failure) {
     const isGone = year !== null && !isServed(year, datasets);
-    const newest = isGone ? hospitalViewOf(ccn, null, code, ask) : null;
+    const newest = isGone ? hospitalViewOf(ccn, { year: null, procedure: code, versions: null }, ask) : null;
     return newest === null || "ways" in newest ? noHospitalText(ccn, year, ask) : { ...newest, gone: year };
   }
   const most = answer.data.toSorted((a, b) => (b.services ?? 0) - (a.services ?? 0)).at(0);
@@ -86,8 +90,12 @@ export function hospitalViewOf(
     const doing = nearby ? [{ ...around, procedure: nearby.code, status: "all" }] : [];
     return zip === null ? [] : [around, ...doing].map((of) => pathOf("/healthcare/facilities", of, year));
   };
+  const all = compared?.split(",") ?? [];
+  const kept = all.filter((one) => isServed(one, datasets));
   const trendPaths = procedure
-    ? [`${segment}/trends`, "/healthcare/trends"].map((path) => pathOf(path, { procedure: procedure.code }))
+    ? [`${segment}/trends`, "/healthcare/trends"].map((path) =>
+        pathOf(path, { procedure: procedure.code, versions: kept.join(",") }),
+      )
     : [];
   const within = nearPaths(nearMiles, nearShown + 1);
   ask<object[]>(...within, ...trendPaths);
@@ -98,11 +106,25 @@ export function hospitalViewOf(
   const [own = null] = ask<FacilityTrendsAnswer[]>(...trendPaths.slice(0, 1));
   const [trends = null] = ask<TrendsAnswer[]>(...trendPaths.slice(1));
   return {
-    ...{ gone: null, answer, code, procedure, nearby, datasets },
+    ...{
+      gone: null,
+      goneVersions: all.filter((one) => !kept.includes(one)),
+      answer,
+      code,
+      procedure,
+      nearby,
+      datasets,
+    },
     ...{ own: unlessFailed(own), trends: unlessFailed(trends), near: unlessFailed(near) },
     nearDoing: unlessFailed(nearDoing),
   };
 }
+
+/** Parameters that keep the content of a hospital's page. */
+export const lastingOfHospital = ({ answer, trends }: HospitalView) => ({
+  year: answer.source.data_version,
+  versions: trends?.source.data_versions.join(",") ?? null,
+});
 
 /** Says that no hospital has a CCN, and leads to the one that has it in another form, such as 050697 for 50697 and 05-0697. */
 function noHospitalText(ccn: string, year: string | null, ask: Ask): Nothing {

@@ -71,15 +71,17 @@ export function sortedBy(parameters: URLSearchParams): Sorted {
   return { sort, order: parameters.get("order") === "desc" ? "desc" : "asc" };
 }
 
-/** Makes the permanent URL of a hospital's page, with the data version that is shown. */
-export const hospitalLinks = ({ source }: Pick<FacilityAnswer, "source">) => ({
-  page: location.origin + withParameters({ year: source.data_version }),
+/** Makes the permanent URL of a hospital's page. @param lasting the data versions that are shown */
+export const hospitalLinks = (lasting: Record<string, string | null>) => ({
+  page: location.origin + withParameters(lasting),
 });
 
 const filterName = "find";
 
 interface StandingsProps {
   answer: FacilityAnswer;
+  /** See `hospitalLinks`. */
+  lasting: Record<string, string | null>;
   datasets: readonly Dataset[];
   sorted: Sorted;
   /** Code of the chosen procedure, whose row comes first; null if no procedure is chosen. */
@@ -90,7 +92,7 @@ interface StandingsProps {
   note: string;
 }
 
-export function Standings({ answer, datasets, sorted, chosen, shown, note }: StandingsProps) {
+export function Standings({ answer, lasting, datasets, sorted, chosen, shown, note }: StandingsProps) {
   const [words, setWords] = useState(() => context.typedIn(filterName) ?? "");
   const { facility, data, source } = answer;
   const ascending = d3.sort(data, keys[sorted.sort]);
@@ -161,7 +163,7 @@ export function Standings({ answer, datasets, sorted, chosen, shown, note }: Sta
     name=${`opps-${source.data_version}-hospital-${facility.ccn}`}
     figures=${() => facilityFigures(found, answer)}
     isTable=${true}
-    links=${() => hospitalLinks(answer)}
+    links=${() => hospitalLinks(lasting)}
     subject=${`${facility.facility}, ${source.data_year}`}
     saved=${() => ({
       part: rows.length < found.length ? `The first ${rows.length} of ${all}.` : "",
