@@ -1,6 +1,7 @@
 import { findFacility } from "../answers/facilities.ts";
 import { type Image, textAt } from "../image/image.ts";
-import { entriesOf, fillers, kinds, phrasesOf } from "./lexicon.ts";
+import { isCountyWord } from "./counties.ts";
+import { entriesOf, fillers, kinds } from "./lexicon.ts";
 import { meaningOf, oneWord, plainWords, splitWords } from "./text.ts";
 
 /** Finds hospitals by whole names: official ones, and the unofficial ones of the lexicon. */
@@ -54,7 +55,7 @@ export function namesOf(image: Image): Names {
       enter(unofficial, plain, facility);
       const others = plain.filter((word) => !kinds.has(meaningOf(word)));
       // A county alone isn't its hospital.
-      if (others.length > 1 && !counties.has(others[others.length - 1])) enter(unofficial, others, facility);
+      if (others.length > 1 && !isCountyWord(others[others.length - 1])) enter(unofficial, others, facility);
       mostWords = Math.max(mostWords, words.length);
     }
   }
@@ -64,8 +65,6 @@ export function namesOf(image: Image): Names {
 }
 
 const withoutFillers = (words: readonly string[]) => words.filter((word) => !fillers.has(word));
-
-const counties = phrasesOf("county");
 
 const unofficialNames: ReadonlyMap<string, readonly string[]> = new Map(
   entriesOf("hospital").map(({ what, phrases }) => [what, phrases.map((name) => plainWords(name).join(" "))]),

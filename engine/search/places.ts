@@ -11,6 +11,7 @@ import {
 } from "../image/places.ts";
 import { stateNames } from "../snapshot/schema.ts";
 import { withPrefix } from "../sorted.ts";
+import { isCounty, isCountyNamed } from "./counties.ts";
 import { stateField } from "./documents.ts";
 import { entriesOf, meaningsOf, phrasesOf } from "./lexicon.ts";
 import { indexWords, oneWord, plainWords, saysNothing, splitWords } from "./text.ts";
@@ -99,7 +100,6 @@ const nicknames = Map.groupBy(
 const nicknamesOfRegions = phrasesOf("cities");
 const regions = meaningsOf("region");
 const partsOfStates = phrasesOf("part");
-const counties = phrasesOf("county");
 const beforePlace = phrasesOf("before-place");
 const articles = phrasesOf("article");
 
@@ -324,11 +324,9 @@ function regionsNamed(image: Image, words: readonly string[]): Place[] {
   return isCounty(words) ? [{ kind: "region", name, states: [], facilities: [] }] : [];
 }
 
-const isCounty = (words: readonly string[]) => words.length > 1 && counties.has(words.at(-1) ?? "");
-
 /** Whether words name a county, perhaps with its state: `Sangamon County, IL`. */
 export const namesCounty = (words: readonly string[]): boolean =>
-  isCounty(words) || withStates(words).some(({ name }) => isCounty(name));
+  isCountyNamed(words, (some) => stateOf(some.join("")) !== undefined);
 
 /** Whether a word, such as in, is the code of a state, and stands before a place, so that it isn't the state. */
 export const isBeforePlace = (image: Image, words: readonly string[], at: number): boolean =>

@@ -84,6 +84,7 @@ const otherSources = [
   "../datasets/cms/columns.ts",
   "../datasets/cms/statements.ts",
   "../datasets/deductibles.ts",
+  "../engine/search/counties.ts",
   "../engine/search/sure.ts",
   "../package.json",
   "shared/form-rules.ts",

@@ -10,3 +10,4 @@ import "../parts/portal/posts.test.ts";
 import "../parts/portal/rate-limits.test.ts";
 import "../parts/portal/shares.test.ts";
 import "../parts/portal/signup.test.ts";
+import "../parts/portal/states.test.ts";

@@ -1,3 +1,4 @@
+import { isCountyNamed } from "../../../../engine/search/counties.ts";
 import { counted, printable } from "../../../shared/browser/format.ts";
 import { Failure } from "./answers.ts";
 
@@ -48,7 +49,14 @@ export const whyMaryland =
 export const isInMaryland = (near: string) => /(?<!\d)(20[6-9]|21\d)\d{2}(-\d{4})?$|, MD$/.test(near);
 
 /** Whether a text names a county, perhaps with its state. Counties aren't known. */
-export const namesCounty = (text: string) => /\S\s+(county|parish)(,?\s+[a-z]+)?$/i.test(text);
+export const namesCounty = (text: string) =>
+  isCountyNamed(
+    text
+      .toLowerCase()
+      .split(/[\s,]+/)
+      .filter(Boolean),
+    (words) => stateOf(words.join(" ")) !== undefined,
+  );
 /** Says that a county isn't known. @param text a county's name that can be printed */
 export const countyText = (text: string) =>
   `“${text}” is a county, and counties aren't known here: write a city with its state, as in Columbus, OH, or a ZIP code.`;

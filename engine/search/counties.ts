@@ -1,0 +1,26 @@
+/** Recognises the names of counties, which aren't known as places. The pages' code uses it in browsers, so it imports nothing. */
+
+const kinds: ReadonlySet<string> = new Set(["county", "counties", "parish"]);
+
+/** Whether a word says that a county is meant. */
+export const isCountyWord = (word: string): boolean => kinds.has(word);
+
+/** Whether words are a county's name, without its state: `sangamon county`. */
+export const isCounty = (words: readonly string[]): boolean =>
+  words.length > 1 && isCountyWord(words[words.length - 1]);
+
+/**
+ * Whether words name a county, perhaps with its state after or before it: `sangamon county il`.
+ * @param words in lower case
+ * @param isState whether words are a state's code or name
+ */
+export const isCountyNamed = (
+  words: readonly string[],
+  isState: (words: readonly string[]) => boolean,
+): boolean =>
+  isCounty(words) ||
+  words.some(
+    (_, at) =>
+      (isCounty(words.slice(0, at)) && isState(words.slice(at))) ||
+      (isCounty(words.slice(at)) && isState(words.slice(0, at))),
+  );
