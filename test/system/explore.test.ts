@@ -1676,8 +1676,12 @@ test("on a phone, whatever stands alone and can be tapped is as high as a finger
     const { page } = await open(path, { viewport: narrow });
     await page.locator("h1, .sentence h1").first().waitFor();
     if (/^\/(\?|facilities|$)/.test(path)) await isDrawn(page);
-    const small = await page.evaluate<string[]>(smallTargets);
-    assert.deepEqual(small, [], path);
+    assert.deepEqual(await page.evaluate<string[]>(smallTargets), [], path);
+    const menu = page.getByRole("button", { name: "Download", exact: true }).first();
+    if (!(await menu.isVisible())) continue;
+    await menu.click();
+    await page.getByRole("group", { name: "Download" }).waitFor();
+    assert.deepEqual(await page.evaluate<string[]>(smallTargets), [], `the menu at ${path}`);
   }
 });
 

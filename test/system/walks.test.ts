@@ -7,6 +7,7 @@ import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { after, before } from "node:test";
 import { promisify } from "node:util";
+import { DuckDBInstance } from "@duckdb/node-api";
 import type { Download, Locator, Page } from "playwright-core";
 import { publishSnapshot } from "../../datasets/revisions.ts";
 import { defaultSampleSeed, syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
@@ -16,6 +17,7 @@ import type {
   FacilitiesAnswer,
   FacilityAnswer,
   FacilityTrendsAnswer,
+  ProcedureAnswer,
   TrendsAnswer,
 } from "../../server/parts/portal/browser/answers.ts";
 import { milesText } from "../../server/parts/portal/browser/around.ts";
@@ -584,6 +586,103 @@ test("paper shows the sentence, the list and its source, and nothing that can on
   }
 });
 
+test("printed without JavaScript, a page names its lasting path, its data version and its file, and has the list as a table", async () => {
+  const { ccn, zip } = await somewhere();
+  for (const [path, ...texts] of [
+    [`/?procedure=5072&near=${zip}&within=100`, "you pay about", `near=${zip}`],
+    [`/facilities/${ccn}?procedure=5072`, "It charges", "Hospitals nearby"],
+  ]) {
+    const { page, close } = await openPage(browser, server.api, { ...phone, javaScriptEnabled: false });
+    await page.goto(path);
+    await page.setViewportSize({ width: 720, height: 900 });
+    await page.emulateMedia({ media: "print" });
+    const shown = await page.locator("body").innerText();
+    const [said = ""] = /Check this number: .*/.exec(shown) ?? [];
+    const lasting = `Check this number: ${path}&year=2024.1&versions=2021.1%2C2022.1%2C2023.1%2C2024.1, and in the API /api/v1/versions/2024.1/`;
+    assert.ok(said.startsWith(lasting), shown);
+    assert.ok(said.endsWith("The file is /api/v1/versions/2024.1/export.csv."), said);
+    for (const text of texts) assert.ok(shown.includes(text), `${text} is in ${shown}`);
+    const clicked =
+      "button, .button:not(.sort), input, select, nav, .chips, .actions, summary, .near small a";
+    assert.deepEqual(await page.locator(`:is(${clicked}):visible`).allInnerTexts(), [], path);
+    const cells = page.locator(".facilities tbody tr").first().locator(".number");
+    const [first, second] = await Promise.all((await cells.all()).map((one) => one.boundingBox()));
+    assert.ok(first && second && first.x < second.x && Math.abs(first.y - second.y) < 40, "a table's row");
+    await close();
+  }
+});
+
+testOfClicks(
+  "each card's sentence for copying says what it is of, the year, the source and the lasting address",
+  async () => {
+    const permissions = ["clipboard-read", "clipboard-write"];
+    const { page, close, asked } = await openPage(browser, server.api, { permissions });
+    const [{ ccn }] = (await answerOf<FacilitiesAnswer>(`/facilities?procedure=${procedure}&state=TX`)).data;
+    await page.goto(`/?procedure=${procedure}&state=TX&with=${ccn}`);
+    await addressed(page, /year=2024\.1/);
+    const before = asked.length;
+    const cards = page.locator("section.card", { has: page.getByRole("button", { name: "Share" }) });
+    await cards.nth(4).waitFor();
+    for (const card of await cards.all()) {
+      const title = await card.getByRole("heading").innerText();
+      await card.getByRole("button", { name: "Share" }).click();
+      for (const button of ["Copy sentence with source", "Copy citation"]) {
+        await card.getByRole("button", { name: button }).click();
+        await card.getByRole("button", { name: "copied" }).waitFor();
+        const text = await page.evaluate(() => navigator.clipboard.readText());
+        for (const part of [new RegExp(name, "i"), /2024/, /Source: .*\(versions? .*2024\.1\)\. /])
+          assert.match(text, part, `${title}: ${button}`);
+        const address = new URL(text.split(" ").at(-1) ?? "");
+        assert.equal(address.searchParams.get("year"), "2024.1", text);
+        assert.equal(address.searchParams.get("versions"), "2021.1,2022.1,2023.1,2024.1", text);
+      }
+      await card.getByRole("button", { name: "Share" }).click();
+    }
+    assert.equal(asked.length, before, "nothing is asked for a sentence");
+    await close();
+  },
+);
+
+testOfClicks(
+  "a fold with statements about many hospitals gets their numbers when it is opened, and its statements give the figures",
+  async () => {
+    const { zip } = await somewhere();
+    const around = `procedure=5072&near=${zip}&within=500`;
+    const { page, close, asked } = await openPage(browser, server.api);
+    await page.goto(`/?${around}`);
+    await page.locator(".facilities tbody tr").nth(9).waitFor();
+    await addressed(page, /year=2024\.1/);
+    const { summary } = await answerOf<ProcedureAnswer>(`/procedures/5072?near=${zip}&within=500`);
+    assert.ok(summary.facilities > 50, `${summary.facilities} hospitals are more than the page has`);
+    const fold = page.locator("details.check");
+    const before = asked.length;
+    assert.equal(await fold.locator("pre").count(), 0);
+    await fold.locator("summary").click();
+    await fold.getByRole("group", { name: "The figures of the list" }).waitFor();
+    assert.ok(asked.length > before);
+    const sql = await fold.getByRole("group", { name: "The figures of the list" }).innerText();
+    const folder = temporaryFolder();
+    const exported = await call(server, "GET /api/v1/versions/2024.1/export.csv");
+    writeFileSync(path.join(folder, "opps-2024.1.csv"), exported.body);
+    const duckdb = await (await DuckDBInstance.create(":memory:")).connect();
+    await duckdb.run(`SET file_search_path = '${folder}'`);
+    const [found] = (await duckdb.runAndReadAll(sql)).getRowObjectsJson();
+    assert.deepEqual([found.hospitals, found.median_charge, found.median_allowed].map(Number), [
+      summary.facilities,
+      summary.median_charge,
+      summary.median_allowed,
+    ]);
+    await close();
+    const bare = await openPage(browser, server.api, { javaScriptEnabled: false });
+    await bare.page.goto(`/?${around}`);
+    await bare.page.locator("details.check summary").click();
+    await bare.page
+      .getByText(`The statements name all ${summary.facilities} hospitals: JavaScript gets their numbers.`)
+      .waitFor();
+    await bare.close();
+  },
+);
+
 testOfClicks("a journalist saves a picture of the ten dearest hospitals with its source", async () => {
   await walk("journalist-list", async (page, act) => {
     await act(field(page, "Procedure", "hip replacement"));
@@ -859,7 +958,7 @@ testOfClicks(
             lines.join(" "),
           );
       const drawn = await savedTexts(page, card);
-      assert.match(drawn, / The chosen hospital Skin growth removal or biopsy, 2024/);
+      assert.match(drawn, / The chosen hospital: Skin growth removal or biopsy, 2024/);
       assert.equal(drawn.split("Skin growth removal").length, 2, "the procedure is said once");
     }
     await guarded.close();

@@ -162,7 +162,8 @@ function Tools(props: ToolsProps) {
     if (section.current === null || source === undefined) return;
     const { sentence = "", part = "" } = props.saved?.(rows) ?? {};
     const note = section.current.querySelector("p.small:not(.source)")?.textContent ?? "";
-    const said = typeof about === "string" && about !== sentence ? about.replace(/\.?$/, ".") : "";
+    const said =
+      typeof about === "string" && ![sentence, subject].includes(about) ? about.replace(/\.?$/, ".") : "";
     const caption = {
       ...{ title: titledBy(title, subject), sentence: [part, sentence].filter(Boolean).join(" ") },
       ...{

@@ -144,9 +144,9 @@ function Near({ near, view }: { near: FacilitiesAnswer; view: HospitalView }) {
     if (!doing) return " · no price for the same procedure";
     if (!isPriced(doing)) return ` · ${whyUnpriced(doing)}`;
     if (!hasPrice)
-      return html` · <a href=${pageOf(ccn)} aria-label=${`See its price: ${name}`}>see its price</a>`;
+      return html`<span class="screen-only"> · <a href=${pageOf(ccn)} aria-label=${`See its price: ${name}`}>see its price</a></span>`;
     const both = inPlace("/", { procedure: nearby.code, with: `${facility.ccn},${ccn}` });
-    return html` · <a href=${both} aria-label=${`Compare with ${name}`}>compare</a>`;
+    return html`<span class="screen-only"> · <a href=${both} aria-label=${`Compare with ${name}`}>compare</a></span>`;
   };
   return html`<section class="card near" aria-labelledby="near">
     <header><h2 id="near">Hospitals nearby</h2><p class="about quiet">${about}</p></header>
@@ -165,7 +165,7 @@ function Near({ near, view }: { near: FacilitiesAnswer; view: HospitalView }) {
     ${
       facility.zip &&
       nearby &&
-      html`<p class="about"><a href=${inYear("/", { procedure: nearby.code, near: facility.zip, within: String(within) })}>What they charge for ${nameOf(nearby)}</a></p>`
+      html`<p class="about screen-only"><a href=${inYear("/", { procedure: nearby.code, near: facility.zip, within: String(within) })}>What they charge for ${nameOf(nearby)}</a></p>`
     }
   </section>`;
 }

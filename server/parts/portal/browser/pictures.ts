@@ -18,6 +18,7 @@ import {
   isFew,
   isPriced,
   mainClause,
+  nameOf as nameOfGroup,
   paysTitle,
   placeText,
   pricesTitle,
@@ -165,6 +166,7 @@ export function Compared({ view }: { view: View }) {
     anchor="compared"
     title=${pinned.length === 1 ? "The chosen hospital" : "Side by side"}
     about=${about}
+    subject=${about}
     name=${nameOf(view, "compared", data_version)}
     figures=${() =>
       figuresOf(
@@ -185,7 +187,7 @@ export function Compared({ view }: { view: View }) {
         ["median_of", null, () => place || "the nation"],
       )}
     isTable=${true}
-    saved=${() => ({ sentence: about, cited: citedOf(view, data_year) })}
+    saved=${() => ({ cited: citedOf(view, data_year) })}
     drawing=${() => html`<${TableDrawing} heads=${[...heads, { name: median }]} rows=${drawnRows} />`}
     source=${() => sourceOf([...versions].sort(), datasets)}
     links=${() => ({ page: `${linksOf(view, "charges").page}#compared` })}
@@ -251,7 +253,7 @@ export function Years({ view }: { view: View }) {
     title=${`Over the years, ${isBeside ? "beside " : ""}${whose}`}
     subject=${titleOf(trends.procedure)}
     saved=${() => ({
-      sentence: `In ${last.data_year} the median charge ${where} is ${money(last.median_charge)}. Medicare allows ${money(last.median_allowed)}.`,
+      sentence: `In ${last.data_year} the median charge ${where} for ${nameOfGroup(trends.procedure)} is ${money(last.median_charge)}. Medicare allows ${money(last.median_allowed)}.`,
     })}
     about=${isBeside ? besideText(own, half) : `Median charge${half}, and Medicare's median`}
     name=${nameOf(view, "years", trends.source.data_years.join("-"))}

@@ -101,8 +101,10 @@ function Version({ version, isFirst }: { version: Dataset; isFirst: boolean }) {
             <dt class="quiet">the rows, the same for every file format</dt><dd><code>${version.content_sha256}</code></dd>
             ${verify && html`<dt class="quiet">CMS's file ${verify.file}</dt><dd><code>${verify.sha256}</code></dd>`}
           </dl>
-          ${verify && html`<p>This statement for <a href="https://duckdb.org">DuckDB</a> counts the rows of CMS's file, and adds up their amounts:</p><${Command} text=${verify.sql} label="Rows and sums" />`}
-          <p>This one gives the checksum of the rows from the Parquet file <b>${`opps-${name}.parquet`}</b>:</p><${Command} text=${version.content_sql} label="Checksum of the rows" />
+          <details class="more"><summary>check them by DuckDB</summary>
+            ${verify && html`<p>This statement for <a href="https://duckdb.org">DuckDB</a> counts the rows of CMS's file, and adds up their amounts:</p><${Command} text=${verify.sql} label="Rows and sums" />`}
+            <p>This one gives the checksum of the rows from the Parquet file <b>${`opps-${name}.parquet`}</b>:</p><${Command} text=${version.content_sql} label="Checksum of the rows" />
+          </details>
         </section>
       </div>`
     }
