@@ -35,6 +35,8 @@ export function findNames(
   // Two names are alike if they differ in small words only.
   for (const facility of whole.get(oneWord(words)) ?? []) found.enter(facility, ranks.wholeName, 0.5);
   const withoutFillers = words.filter((word) => !fillers.has(word));
+  for (const query of [words, withoutFillers])
+    for (const facility of longestName(image, query)) found.enter(facility, ranks.nameInPlace, 0.5);
   const plain = withoutFillers.filter((word) => !questions.has(word));
   // Each leaves words of the one before it out, or is the same.
   const queries = [words, withoutFillers, plain].filter(
@@ -45,10 +47,7 @@ export function findNames(
     const isOwn = (word: string) => !kinds.has(word);
     const own = query.filter((_, i) => isOwn(meant[i]));
     if (!isPlaceInstead(image, words, own))
-      for (const facility of [
-        ...(whole.get(meant.join("")) ?? none),
-        ...(unofficial.get(oneWord(own)) ?? none),
-      ])
+      for (const facility of unofficial.get(oneWord(own)) ?? none)
         found.enter(facility, ranks.nameInPlace, 0.5);
     for (let at = 1; at < query.length; at++)
       for (const isNameFirst of [true, false]) {
@@ -73,6 +72,25 @@ export function findNames(
 }
 
 const none: readonly number[] = [];
+
+/**
+ * Returns the hospitals of the longest whole name beside which all words say nothing: in "Eden Medical Center emergency room",
+ * Eden isn't the city. A name that is a place, such as Sanford, may not be meant in a sentence.
+ */
+function longestName(image: Image, words: readonly string[]): readonly number[] {
+  const { whole } = namesOf(image);
+  const [first, last] = [words.findIndex(saysSomething), words.findLastIndex(saysSomething)];
+  const meant = words.map(meaningOf);
+  for (let length = words.length; first >= 0 && length > last - first; length--)
+    for (let start = Math.max(0, last + 1 - length); start <= first; start++) {
+      if (start + length > words.length) break;
+      const named = whole.get(meant.slice(start, start + length).join(""));
+      if (named === undefined) continue;
+      const places = placesNamed(image, words.slice(start, start + length));
+      return places.some(({ facilities }) => facilities.length > 0) ? none : named;
+    }
+  return none;
+}
 
 /**
  * Whether the words of a name alone mean a place instead, unless they are a whole name: New England alone isn't the New

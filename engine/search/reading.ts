@@ -125,7 +125,7 @@ function withState(image: Image, words: readonly string[]): readonly string[] {
   const at = words.findLastIndex((word) => !forHospitals.has(word) && !isZip(image, word));
   const code = words[at] ?? "";
   const before = words.slice(0, at);
-  const city = before.slice(0, before.findLastIndex((word) => !isSmallWord(word)) + 1);
+  const city = before.slice(0, before.findLastIndex((word) => !kinds.has(meaningOf(word))) + 1);
   const isCounty = isStateCode(code) && namesCounty(city);
   if (!isCounty && !(smallCodes.has(code) && isCityLast(image, city))) return words;
   const [, name] = formsOfState(code.toUpperCase());

@@ -12,6 +12,7 @@ import {
 } from "../support/literal.ts";
 import { seededRandom } from "../support/random.ts";
 import { realHospitals } from "../support/relevance.ts";
+import { checkSentence, sentenceAbout } from "../support/sentences.ts";
 
 /** Tests what searches for facilities promise, with CMS's directory. `test/long` tries everything. */
 
@@ -81,6 +82,11 @@ test("a county with a state is surely a hospital of another state only if its na
     const isNamed = new RegExp(`\\b${written}\\b`, "i").test(texts.join(" "));
     assert.ok(there === state || isNamed, query);
   }
+});
+
+test("whole names within words that say nothing or ask are found, and no other hospital is sure", () => {
+  const random = seededRandom(seed);
+  for (const hospital of hospitals) checkSentence(image, sentenceAbout(hospital, random));
 });
 
 test("the country's name behind a place or a hospital's name and place changes nothing", () => {

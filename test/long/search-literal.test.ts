@@ -11,6 +11,7 @@ import {
 } from "../support/literal.ts";
 import { seededRandom } from "../support/random.ts";
 import { realHospitals } from "../support/relevance.ts";
+import { checkSentence, sentenceAbout } from "../support/sentences.ts";
 
 /** Tests what searches for facilities promise, with every word, beginning, name, city and many pairs of CMS's directory. */
 
@@ -37,6 +38,12 @@ test("any word beside a hospital's whole name and city is set aside, and the hos
   const words = wordsOfDocuments();
   for (const word of words) checkBeside(word, random.pick(hospitals));
   for (const hospital of hospitals) checkBeside(random.pick(words), hospital);
+});
+
+test("whole names within words that say nothing or ask are found, and no other hospital is sure", () => {
+  const random = seededRandom(seed);
+  for (let round = 0; round < 10; round++)
+    for (const hospital of hospitals) checkSentence(image, sentenceAbout(hospital, random));
 });
 
 test("letters with two meanings have another search that finds something else, and null where the state leads", () => {
