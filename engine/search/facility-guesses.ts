@@ -28,6 +28,8 @@ import { allowedTypos } from "./typos.ts";
 /** Finds facilities where no other reading does: by other spellings, and with words set aside. */
 
 const forHospitals = phrasesOf("any");
+/** Words for those who work in hospitals. */
+const doctors = phrasesOf("doctor");
 
 /** A search for facilities: its words, the terms made of them, and what is found so far. */
 interface FacilitySearch {
@@ -96,7 +98,7 @@ const isNamed = (index: SearchIndex, terms: readonly Term[], facility: number) =
     return term.code === facility || (fieldsOf(index, typed, facility) & (1 << nameField)) !== 0;
   });
 
-const departments = Array.from(phrasesOf("department"), (phrase) => phrase.split(" "));
+const departments = Array.from([...phrasesOf("department"), ...doctors], (phrase) => phrase.split(" "));
 
 /** The words that may say nothing about which hospital is meant: departments, procedures, and words of sentences. */
 function asideIn(index: SearchIndex, words: readonly string[]): ReadonlySet<string> {
@@ -137,8 +139,8 @@ function besideAside({ image, index, words, found }: FacilitySearch): void {
   const first = there.reduce((a, b) => ((scores.get(b)?.score ?? 0) > (scores.get(a)?.score ?? 0) ? b : a));
   const needed = terms.filter(({ isNeeded }) => isNeeded);
   const ignored = words.filter((word) => saysSomething(word) && isAside(word));
-  const isOfPlace =
-    words.some((word) => forHospitals.has(word)) && needed.every((term) => isThere(index, term, first));
+  const isAsked = words.some((word) => forHospitals.has(word) || doctors.has(word));
+  const isOfPlace = isAsked && needed.every((term) => isThere(index, term, first));
   const isTelling = there.length === 1 || needed.some(({ code }) => code === first);
   const isOfName = isNamed(index, needed, first) && (isTelling || !ignored.some(isOfProcedures));
   if (ignored.length > 0 && !isOfPlace && !isOfName) return;
@@ -146,13 +148,16 @@ function besideAside({ image, index, words, found }: FacilitySearch): void {
   found.ignored = ignored;
 }
 
-/** Reads the Spanish names of saints in English. */
+/** Reads the Spanish names of saints in English. These may be cities, so beside the beginning of a word they are a guess. */
 function bySaint({ image, index, words, found }: FacilitySearch): void {
   const english = saintsInEnglish(words);
   if (english === undefined) return;
   const terms = termsOf(image, index, english, saysSomething);
-  findNames(image, english, english, found);
-  findByWords(image, index, terms, facilityScorer(index, terms), found);
+  const named = new Found(found.isWanted);
+  findNames(image, english, english, named);
+  findByWords(image, index, terms, facilityScorer(index, terms), named);
+  for (const [facility, { rank, score }] of named.ranked)
+    found.enter(facility, rank < ranks.significantBegun ? rank : ranks.guess, score);
 }
 
 /** Whether a word may be set aside: a medical word, a number or a place never is. */

@@ -32,7 +32,7 @@ export const joinedPrefixLetters = 6;
 
 export const isNumber = (word: string) => /^[0-9]+$/.test(word);
 
-/** Whether a word may begin a longer one in a search for facilities. The beginning of a number is another number. */
+/** Whether a word may begin a longer one. The beginning of a number is another number. */
 export const mayBegin = (word: string) => word.length >= prefixLetters && !isNumber(word);
 
 /** A word of a query with its matches. */
@@ -103,7 +103,7 @@ function matchNeeded(image: Image, index: SearchIndex, term: Term): void {
   const typed = findWord(index, meanings[kind](word));
   const isMeant = typed >= 0 && (kind === "procedure" || isInFields(index, typed, 1 << cityField));
   if (!isMeant) matchTypos(index, term, word);
-  if (kind === "facility" ? mayBegin(word) : !isNumber(word)) matchPrefix(index, Buffer.from(word), [term]);
+  if (mayBegin(word)) matchPrefix(index, Buffer.from(word), [term]);
   if (kind === "facility") {
     matchNickname(index, word, [term]);
     const state = stateOf(word);

@@ -4,6 +4,7 @@ import { fieldBits, fieldMask, nameField } from "./documents.ts";
 import { guessed, inOrder, type Matches, nothing, type Ranked, sure, type Wanted } from "./find.ts";
 import { likenessOf, procedureScorer } from "./likeness.ts";
 import { documentsWith, levelBits, matchedTerms, type Term, termsOf } from "./matching.ts";
+import { isStateCode } from "./places.ts";
 import { isMeaningless, termsIn } from "./procedure-terms.ts";
 import { genericWords, procedureMeaning } from "./procedure-words.ts";
 import type { Asked } from "./reading.ts";
@@ -54,6 +55,11 @@ export function findProcedures(
     return likeness > least && !isGuess ? sure(found) : guessed(found);
   }
   const unknown = terms.filter((term) => term.isNeeded && documentsWith(index, term) === 0);
+  // Letters of a state may stand before a procedure: `ca stent`.
+  if (unknown.length > 0 && unknown.every(({ word }) => isStateCode(word))) {
+    const others = terms.filter((term) => !unknown.includes(term));
+    return { ...guessed(find(index, others, isWanted)), ignored: unknown.map(({ word }) => word) };
+  }
   const isKept = ({ word }: Term) => medicalEnding.test(word) || /^[0-9]+$/.test(word) || isHcpcsCode(word);
   if (isAbsent || unknown.some(isKept)) return nothing;
   return {

@@ -66,14 +66,15 @@ function readForFacilities(image: Image, text: string): Asked {
     ...{ kind: "facility", text, miles, ignored, place: null, placeWords: [] },
     isHere: isHere || words.some((word) => nearestWords.has(word)),
     typed: typed.filter((word, i) => !isLabel(word, typed[i + 1])),
-    words: withState(image, saintsMeant(meant)),
+    words: withState(image, saintsMeant(meant), capitalsIn(rest)),
   };
 }
 
 function readForProcedures(image: Image, text: string): Asked {
   const { rest: undiagnosed, diagnoses } = withoutDiagnoses(text);
   const split = splitWords(undiagnosed.replace(age, " ").replace(vertebrae, "$1"));
-  const { words: english, isSpanish } = inEnglish("procedure", split, () => false);
+  // The boca of Boca Raton isn't the mouth.
+  const { words: english, isSpanish } = inEnglish("procedure", split, (_, at) => isCityAt(image, split, at));
   const asked = withoutCountry(isSpanish ? withoutArticles(image, english) : english);
   const capitals = capitalsIn(undiagnosed);
   const { rest, place, span, aside } = placeIn(image, asked, capitals);
@@ -121,23 +122,27 @@ const smallCodes = new Set(
  * Writes out a state's code that is a small word elsewhere: DE, ID, IN, OR, HI, ME and OK are states after a city, and all codes
  * after a county, where nothing but a word for hospitals or a ZIP code follows.
  */
-function withState(image: Image, words: readonly string[]): readonly string[] {
+function withState(image: Image, words: readonly string[], capitals: ReadonlySet<string>): readonly string[] {
   const at = words.findLastIndex((word) => !forHospitals.has(word) && !isZip(image, word));
   const code = words[at] ?? "";
   const before = words.slice(0, at);
   const city = before.slice(0, before.findLastIndex((word) => !kinds.has(meaningOf(word))) + 1);
   const isCounty = isStateCode(code) && namesCounty(city);
-  if (!isCounty && !(smallCodes.has(code) && isCityLast(image, city))) return words;
+  // In small letters, a city without hospitals has to be in the state: there is a Mem, and "memorial or" isn't in Oregon.
+  const only = capitals.has(code) ? undefined : code.toUpperCase();
+  if (!isCounty && !(smallCodes.has(code) && isCityLast(image, city, only))) return words;
   const [, name] = formsOfState(code.toUpperCase());
   return [...before, name, ...words.slice(at + 1)];
 }
 
-const isCity = (image: Image, words: readonly string[]) =>
-  facilitiesInCity(image, words).length > 0 || namesakes(image, words).length > 0;
+/** @param only the code of the state in which a city without hospitals has to be */
+const isCity = (image: Image, words: readonly string[], only?: string) =>
+  facilitiesInCity(image, words).length > 0 ||
+  namesakes(image, words).some(({ state }) => only === undefined || state === only);
 
-function isCityLast(image: Image, words: readonly string[]): boolean {
+function isCityLast(image: Image, words: readonly string[], only?: string): boolean {
   for (let start = Math.max(0, words.length - mostPlaceWords); start < words.length; start++)
-    if (isCity(image, words.slice(start))) return true;
+    if (isCity(image, words.slice(start), only)) return true;
   return false;
 }
 
@@ -196,16 +201,18 @@ function saintsMeant(words: readonly string[]): readonly string[] {
 /** An expression for one of the phrases of some kinds. */
 const oneOf = (...kinds: string[]) => `(?:${kinds.flatMap((kind) => [...phrasesOf(kind)]).join("|")})`;
 
-/** A distance before a place: `within 10 miles of 60614`. */
+/** A distance before a place: `within 10 miles of 60614`, `2.5 km from 60614`. */
 const distance = new RegExp(
-  `\\b(?:${oneOf("in")}\\s+)?(\\d{1,3})[\\s-]*${oneOf("mile")}\\s+${oneOf("after-miles")}\\b`,
+  `\\b(?:${oneOf("in")}\\s+)?(\\d{1,3}(?:\\.\\d+)?)[\\s-]*(?:(${oneOf("kilometer")})|${oneOf("mile")})\\s+${oneOf("after-miles")}\\b`,
   "iu",
 );
+const kilometersPerMile = 1.609344;
 
 /** Takes off a distance, as `near`. */
 function withoutDistance(text: string): { text: string; miles: number | null } {
-  const miles = Number(distance.exec(text)?.[1] ?? 0);
-  return miles < 1 || miles > maxMiles
+  const [, number = "0", kilometers] = distance.exec(text) ?? [];
+  const miles = Number(number) / (kilometers === undefined ? 1 : kilometersPerMile);
+  return miles <= 0 || miles > maxMiles
     ? { text, miles: null }
     : { text: text.replace(distance, "near"), miles };
 }
@@ -306,7 +313,7 @@ const mostWords = 5;
 /**
  * Replaces the Spanish phrases among words by English words, the longest first, except small words such as `de`. A name stays.
  */
-function inEnglish(kind: DocumentKind, words: readonly string[], isName: (word: string) => boolean) {
+function inEnglish(kind: DocumentKind, words: readonly string[], isName: IsKept) {
   const english = replaced(words, spanish[kind], isName);
   return { words: english, isSpanish: english.some((word, i) => word !== words[i]) };
 }
@@ -329,14 +336,17 @@ export function saintsInEnglish(words: readonly string[]): readonly string[] | u
   return english.some((word, i) => word !== words[i]) ? english : undefined;
 }
 
-function replaced(words: readonly string[], by: Phrases, isKept: (word: string) => boolean): string[] {
+/** Tells whether a word at a position isn't replaced. */
+type IsKept = (word: string, at: number) => boolean;
+
+function replaced(words: readonly string[], by: Phrases, isKept: IsKept): string[] {
   const read: string[] = [];
   for (let at = 0; at < words.length; ) {
     let length = Math.min(mostWords, words.length - at);
     const phrase = (count: number) => phraseOf(words.slice(at, at + count));
     // An article at the end belongs to what follows.
     while (length > 1 && (articles.has(words[at + length - 1]) || !by.has(phrase(length)))) length--;
-    const english = length === 1 && isKept(words[at]) ? undefined : by.get(phrase(length));
+    const english = length === 1 && isKept(words[at], at) ? undefined : by.get(phrase(length));
     read.push(...(english ?? [words[at]]));
     at += length;
   }

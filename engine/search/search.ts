@@ -4,7 +4,7 @@ import { absentHospitals } from "./absent-hospitals.ts";
 import { otherCodeIn } from "./codes.ts";
 import { findFacilities } from "./facilities.ts";
 import { type Matches, nothing, pricedIn } from "./find.ts";
-import { kinds, phrasesOf } from "./lexicon.ts";
+import { fillers, kinds, phrasesOf } from "./lexicon.ts";
 import { matchedBy } from "./matched.ts";
 import type { Term } from "./matching.ts";
 import { type NoMatch, whyNothing } from "./no-match.ts";
@@ -85,15 +85,18 @@ function searchFacilities(image: Image, asked: Asked, state: string | null): Fou
 }
 
 function searchProcedures(image: Image, asked: Asked, state: string | null): Found {
-  const { words, ignored, place, placeWords } = asked;
+  const { words, ignored, place, placeWords, typed } = asked;
   const aside = ignored.map((word) => word.toLowerCase());
-  // Letters of a state may name something else: CT, VA.
-  const letters = placeWords.length === 1 ? placeWords : [];
-  const procedures = termsIn([...words, ...aside, ...letters]).named;
   const terms = procedureTerms(image, words);
-  if (otherCodeIn(asked.text) !== undefined) return { ...nothing, terms, absent: procedures };
+  if (otherCodeIn(asked.text) !== undefined)
+    return { ...nothing, terms, absent: termsIn([...words, ...aside]).named };
   const found = findProcedures(image, asked, terms, pricedIn(image, "procedure", state));
-  const hospitals = absentHospitals(image, [...placeWords, ...aside], state);
+  // Beside a procedure, letters of a state may name something else: CT, VA. After "in" they don't.
+  const before = typed[typed.lastIndexOf(placeWords[0]) - 1] ?? "";
+  const isDoubtful = placeWords.length === 1 && found.total > 0 && !beforeCity.has(before);
+  const letters = isDoubtful ? placeWords : [];
+  const procedures = termsIn([...words, ...aside, ...letters]).named;
+  const hospitals = absentHospitals(image, [...letters, ...aside], state);
   const absent = [...procedures, ...hospitals];
   return { ...found, terms, absent, place, ignored: [...ignored, ...found.ignored] };
 }
@@ -107,14 +110,18 @@ function alternativeTo(image: Image, asked: Asked, text: string, found: Found): 
   const { words, kind, place, placeWords } = asked;
   const capitals = capitalsIn(text);
   const end = words.findLastIndex((each) => !kinds.has(meaningOf(each)));
+  // Before a procedure, too.
+  const isFirst = (each: string, i: number) => kind === "procedure" && i === 0 && !fillers.has(each);
   const isState = (each: string, i: number) =>
-    isStateCode(each) && (i >= end || capitals.has(each)) && !isBeforePlace(image, words, i);
+    isStateCode(each) &&
+    (i >= end || isFirst(each, i) || capitals.has(each)) &&
+    !isBeforePlace(image, words, i);
   const word = place === null ? words.findLast(isState) : placeWords.length === 1 ? placeWords[0] : undefined;
   const state = word === undefined || !isStateCode(word) ? undefined : stateOf(word);
   if (word === undefined || state === undefined) return null;
   const [first] = found.documents;
-  const isFirst = kind === "facility" && first !== undefined && textAt(image.state, first) === state;
-  const leads = isFirst || (place !== null && "state" in place);
+  const isThere = kind === "facility" && first !== undefined && textAt(image.state, first) === state;
+  const leads = isThere || (place !== null && "state" in place);
   const [city] = facilitiesOfNickname(indexOf(image, "facility"), word);
   if (leads && city === undefined) return null;
   const written = city === undefined ? " " : leads ? textAt(image.city, city) : stateNames[state];
@@ -127,6 +134,7 @@ function alternativeTo(image: Image, asked: Asked, text: string, found: Found): 
   return city === undefined ? { q, state } : { q };
 }
 
+const beforeCity = phrasesOf("before-city");
 const prepositions = [...phrasesOf("before-place")].join("|");
 
 /** An expression for the last time that a word is in a text, perhaps with the preposition before it. */

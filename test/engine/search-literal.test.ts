@@ -140,6 +140,26 @@ test("letters of a state beside words for hospitals are the state, in English an
     }
 });
 
+test("letters of a state before or behind a procedure are the state, or the other search has it", () => {
+  for (const code of new Set(hospitals.map(({ state }) => state)))
+    for (const letters of [code, code.toLowerCase()])
+      for (const query of [`level 2 excision ${letters}`, `${letters} Level 2 Excision`]) {
+        // In small letters before a procedure, "in" and "or" are words.
+        if (/^(in|or) /.test(query)) continue;
+        const { place, alternative } = search(image, "procedure", query, 0, 1);
+        if (code === "LA") assert.match(alternative?.q ?? "", /Louisiana/, query);
+        else assert.equal(place !== null && "state" in place ? place.state : alternative?.state, code, query);
+      }
+});
+
+test("a city's name that begins like a Spanish word is the city beside a procedure", () => {
+  for (const city of ["Boca Raton", "Hilton Head Island", "Cape May Court House"])
+    for (const query of [`level 2 excision ${city}`, `${city} level 2 excision`]) {
+      const { place } = search(image, "procedure", query, 0, 1);
+      assert.ok(place !== null && "near" in place && place.near.startsWith(city), query);
+    }
+});
+
 test("a city that begins with a Spanish article keeps it in a Spanish search for a procedure", () => {
   for (const [city, states] of statesOf) {
     if (!/^(el|la|los|las) /.test(city) || states.size > 1) continue;

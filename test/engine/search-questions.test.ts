@@ -4,7 +4,14 @@ import { describe, test } from "node:test";
 import * as v from "valibot";
 import { readPlaces } from "../../datasets/places.ts";
 import { procedureFigures } from "../../datasets/sample/calibration.ts";
-import { attachImage, buildImage, type DocumentKind, type Image, search } from "../../engine/index.ts";
+import {
+  attachImage,
+  buildImage,
+  type DocumentKind,
+  type Image,
+  search,
+  stateNames,
+} from "../../engine/index.ts";
 import { isFirstMeant, likelyCities, splitWords, textAt } from "../../engine/query.ts";
 import { phrasesOf } from "../../engine/search/lexicon.ts";
 import { stateOf } from "../../engine/search/places.ts";
@@ -586,6 +593,19 @@ test("hospitals, and a name, are found around a city that has no hospital", () =
   }
 });
 
+test("a distance may have decimals, and be in kilometers", () => {
+  const around = (distance: string) =>
+    search(image, "facility", `hospitals within ${distance} of 60614`, 0, 100).total;
+  assert.ok(around("4.5 miles") > 0);
+  for (const [miles, kilometers] of [
+    ["1 mile", "1.61 km"],
+    ["2.5 miles", "4.03 kilometers"],
+    ["31.1 mi", "50 km"],
+  ])
+    assert.equal(around(miles), around(kilometers), miles);
+  assert.equal(around("0 miles"), 0);
+});
+
 test("several places find the hospitals of all, and none surely", () => {
   for (const [query, ...ccns] of [
     ["tampa, laredo", "09", "15"],
@@ -601,6 +621,9 @@ test("Spanish words are understood for hospitals, places and procedures", () => 
   assert.deepEqual(found("hospitales en laredo texas"), ["15"]);
   assert.equal(first("hospital metodista de houston"), "17");
   assert.equal(first("hospital general de massachusetts"), "18");
+  for (const query of ["dónde está Massachusetts General Hospital", "el Massachusetts General Hospital"])
+    assert.ok(first(query) === "18" && details(query, "facility").scores[0] >= 0.5, query);
+  assert.deepEqual(details("código postal 33606", "facility").place, { near: "33606" });
   for (const [query, code] of [
     ["reemplazo de rodilla", "5115"],
     ["reemplazo de cadera", "5115"],
@@ -655,6 +678,28 @@ test("words that fit several groups as well name the first one, and none of them
     ...["bladder polyp", "uterine polyp removal", "radiation therapy session"],
   ])
     assert.equal(isMeant(query), true, query);
+});
+
+test("letters of a state beside a procedure don't begin another word, and after in name nothing else", () => {
+  for (const code of Object.keys(stateNames))
+    for (const procedure of ["knee replacement", "stent", "ablation"])
+      for (const query of [`${procedure} ${code.toLowerCase()}`, `${code.toLowerCase()} ${procedure}`]) {
+        const [there] = find(image, query, "procedure", 1);
+        if (there !== undefined) assert.equal(there.code, first(procedure, "procedure"), query);
+      }
+  for (const state of ["VA", "CT"]) {
+    assert.deepEqual(details(`knee replacement in ${state}`).absent, []);
+    assert.deepEqual(details(`blorb in ${state}`).absent, []);
+    assert.equal(details(`knee replacement ${state}`).absent.length, 1);
+  }
+});
+
+test("who works in hospitals is set aside beside a place, and nothing is sure", () => {
+  for (const query of ["doctors in Tampa, FL", "best surgeons in Tampa", "tampa doctor"]) {
+    const { scores, ignored } = details(query, "facility");
+    assert.deepEqual(found(query), ["09"], query);
+    assert.deepEqual([scores[0] < 0.5, ignored.length], [true, 1], query);
+  }
 });
 
 test("matches by name come before matches by vocabulary", () => {
