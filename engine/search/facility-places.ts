@@ -6,7 +6,7 @@ import type { Score } from "./facility-scores.ts";
 import type { Wanted } from "./find.ts";
 import { type Found, ranks } from "./found.ts";
 import { fillers, kinds, phrasesOf } from "./lexicon.ts";
-import { literalMatches, notAll } from "./literal.ts";
+import { literalMatches } from "./literal.ts";
 import { facilitiesWith, termsOf } from "./matching.ts";
 import {
   centerOf,
@@ -116,8 +116,8 @@ export function findPlaces(
 /** Whether a nickname, or another name of a state, also begins words of hospitals elsewhere: `fla`, `atl`, `queens`. */
 function isBegun(image: Image, span: readonly string[], place: Place): boolean {
   if (span.length > 1 || (place.isNickname !== true && !otherStateNames.has(span[0]))) return false;
-  const hows = literalMatches(image, indexOf(image, "facility"), span);
-  return hows.some((how, facility) => how !== notAll && !place.facilities.includes(facility));
+  const { facilities } = literalMatches(image, indexOf(image, "facility"), span);
+  return facilities.some((facility) => !place.facilities.includes(facility));
 }
 
 interface PlaceAlone {

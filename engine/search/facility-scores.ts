@@ -49,7 +49,7 @@ export function facilityScorer(index: SearchIndex, terms: readonly Term[]): Scor
   const count = terms.length;
   const levels = new Uint8Array(count);
   const worths = new Float64Array(count);
-  return (facility) => {
+  const computed = (facility: number): FacilityScore => {
     levels.fill(none);
     worths.fill(0);
     let [nameWords, nameFillers] = [0, 0];
@@ -88,5 +88,10 @@ export function facilityScorer(index: SearchIndex, terms: readonly Term[]): Scor
     const coverage = Math.min(1, (wordSize * nameWords + nameFillers) / Math.max(1, size));
     const quality = weight === 0 ? 0 : sum / weight;
     return { worst, score: (2 * quality + coverage) / 3 };
+  };
+  const scores: FacilityScore[] = [];
+  return (facility) => {
+    scores[facility] ??= computed(facility);
+    return scores[facility];
   };
 }

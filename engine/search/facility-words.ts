@@ -3,7 +3,7 @@ import { cityField, cityPartField, stateField } from "./documents.ts";
 import { isPlaceInstead } from "./facility-names.ts";
 import type { Score } from "./facility-scores.ts";
 import { type Found, type Rank, ranks } from "./found.ts";
-import { begun, literalMatches, notAll, whole } from "./literal.ts";
+import { begun, literalMatches, whole } from "./literal.ts";
 import { exact, facilitiesWith, fieldsOf, oneTypo, prefix, type Term } from "./matching.ts";
 import { unofficialNameIn } from "./names.ts";
 import { isBeforePlace } from "./places.ts";
@@ -21,12 +21,13 @@ export function findLiterally(
 ): Uint8Array {
   // Before a place, "in" isn't Indiana.
   const words = typed.filter((_, i) => !isBeforePlace(image, typed, i));
-  const hows = literalMatches(image, index, words);
-  for (let facility = 0; facility < hows.length; facility++) {
-    const how = hows[facility];
-    if (how !== notAll)
-      found.enter(facility, how === begun ? ranks.allBegun : ranks.allWords, scoreOf(facility).score);
-  }
+  const { facilities, hows } = literalMatches(image, index, words);
+  for (const facility of facilities)
+    found.enter(
+      facility,
+      hows[facility] === begun ? ranks.allBegun : ranks.allWords,
+      scoreOf(facility).score,
+    );
   return hows;
 }
 

@@ -19,17 +19,25 @@ import {
 import { meaningOf, oneWord } from "./text.ts";
 import { findWord, type SearchIndex } from "./text-index.ts";
 
-/** How a facility has the words of a query: not all of them, as beginnings of words, or as whole words. */
-export const [notAll, begun, whole] = [0, 1, 2];
+/** How a facility has the words of a query: as beginnings of words, or as whole words. */
+export const [begun, whole] = [1, 2];
+
+export interface LiteralMatches {
+  /** The facilities that have every word, ascending. */
+  facilities: readonly number[];
+  /** For each of all facilities, how it has the words; empty if none has them. */
+  hows: Uint8Array;
+}
+
+const noMatches: LiteralMatches = { facilities: [], hows: new Uint8Array(0) };
 
 /**
- * Returns for each facility whether it literally has every word of a query: in its name, city or state, as its ZIP code or
- * as its CCN. Nothing else of a search may lose one that has.
+ * Finds the facilities that literally have every word of a query: in the name, city or state, as the ZIP code or as the CCN.
+ * Nothing else of a search may lose one that has.
  *
  * @param words see `plainWords`
  */
-export function literalMatches(image: Image, index: SearchIndex, words: readonly string[]): Uint8Array {
-  const hows = new Uint8Array(index.byName.length);
+export function literalMatches(image: Image, index: SearchIndex, words: readonly string[]): LiteralMatches {
   const terms = words.map((word) => literalTerm(image, index, word));
   // Words typed apart may be one word of a name.
   for (let start = 0; start < words.length; start++)
@@ -44,13 +52,19 @@ export function literalMatches(image: Image, index: SearchIndex, words: readonly
   // A sentence has words that no hospital has. They are tried first, because most searches for sentences end here.
   for (const term of terms.toSorted((a, b) => documentsWith(index, a) - documentsWith(index, b))) {
     matchPhrases(index, term.word, [], term);
-    if (documentsWith(index, term) === 0) return hows;
+    if (documentsWith(index, term) === 0) return noMatches;
   }
-  let found = facilitiesWith(index, terms);
-  for (const facility of found) hows[facility] = begun;
-  for (const term of terms) found = found.filter(matcher(index, asWhole(term)));
+  const facilities = facilitiesWith(index, terms);
+  if (facilities.length === 0) return noMatches;
+  const hows = new Uint8Array(index.byName.length);
+  for (const facility of facilities) hows[facility] = begun;
+  let found = facilities;
+  for (const term of terms) {
+    const exactly = asWhole(term);
+    if (exactly.matches.length < term.matches.length) found = found.filter(matcher(index, exactly));
+  }
   for (const facility of found) hows[facility] = whole;
-  return hows;
+  return { facilities, hows };
 }
 
 /** A word with its matches, without documents that write it apart. */

@@ -328,11 +328,16 @@ export function facilitiesWith(index: SearchIndex, terms: readonly Term[]): numb
 
 /** The facilities that match a term, ascending. */
 function facilitiesOf(index: SearchIndex, { matches, phrases, code }: Term): number[] {
-  const facilities = new Set(phrases.keys());
+  // Thousands may have a word such as hospital, so nothing is sorted.
+  const isFound = new Uint8Array(index.byName.length);
   for (const match of matches)
-    for (const facility of documentsOf(index, match >>> levelBits)) facilities.add(facility);
-  if (code >= 0) facilities.add(code);
-  return [...facilities].sort((a, b) => a - b);
+    for (const facility of documentsOf(index, match >>> levelBits)) isFound[facility] = 1;
+  for (const facility of phrases.keys()) isFound[facility] = 1;
+  if (code >= 0) isFound[code] = 1;
+  const facilities: number[] = [];
+  for (let facility = 0; facility < isFound.length; facility++)
+    if (isFound[facility] === 1) facilities.push(facility);
+  return facilities;
 }
 
 /** Tells whether a document matches a term. */

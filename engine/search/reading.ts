@@ -66,7 +66,7 @@ function readForFacilities(image: Image, text: string): Asked {
     ...{ kind: "facility", text, miles, ignored, place: null, placeWords: [] },
     isHere: isHere || words.some((word) => nearestWords.has(word)),
     typed: typed.filter((word, i) => !isLabel(word, typed[i + 1])),
-    words: withState(image, saintsMeant(meant), capitalsIn(rest)),
+    words: withState(image, saintsMeant(meant), rest),
   };
 }
 
@@ -122,15 +122,16 @@ const smallCodes = new Set(
  * Writes out a state's code that is a small word elsewhere: DE, ID, IN, OR, HI, ME and OK are states after a city, and all codes
  * after a county, where nothing but a word for hospitals or a ZIP code follows.
  */
-function withState(image: Image, words: readonly string[], capitals: ReadonlySet<string>): readonly string[] {
+function withState(image: Image, words: readonly string[], text: string): readonly string[] {
   const at = words.findLastIndex((word) => !forHospitals.has(word) && !isZip(image, word));
   const code = words[at] ?? "";
   const before = words.slice(0, at);
   const city = before.slice(0, before.findLastIndex((word) => !kinds.has(meaningOf(word))) + 1);
   const isCounty = isStateCode(code) && namesCounty(city);
+  if (!isCounty && !smallCodes.has(code)) return words;
   // In small letters, a city without hospitals has to be in the state: there is a Mem, and "memorial or" isn't in Oregon.
-  const only = capitals.has(code) ? undefined : code.toUpperCase();
-  if (!isCounty && !(smallCodes.has(code) && isCityLast(image, city, only))) return words;
+  const only = capitalsIn(text).has(code) ? undefined : code.toUpperCase();
+  if (!isCounty && !isCityLast(image, city, only)) return words;
   const [, name] = formsOfState(code.toUpperCase());
   return [...before, name, ...words.slice(at + 1)];
 }

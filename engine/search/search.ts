@@ -13,6 +13,7 @@ import { termsIn } from "./procedure-terms.ts";
 import type { Absent } from "./procedure-words.ts";
 import { findProcedures, procedureTerms } from "./procedures.ts";
 import { type Asked, capitalsIn, read } from "./reading.ts";
+import { sureScore } from "./sure.ts";
 import { meaningOf } from "./text.ts";
 import { type DocumentKind, indexOf } from "./text-index.ts";
 
@@ -123,7 +124,8 @@ function alternativeTo(image: Image, asked: Asked, text: string, found: Found): 
   const isThere = kind === "facility" && first !== undefined && textAt(image.state, first) === state;
   const leads = isThere || (place !== null && "state" in place);
   const [city] = facilitiesOfNickname(indexOf(image, "facility"), word);
-  if (leads && city === undefined) return null;
+  // Lake Charles, LA is surely in the state.
+  if (leads && (city === undefined || (kind === "facility" && found.scores[0] >= sureScore))) return null;
   const written = city === undefined ? " " : leads ? textAt(image.city, city) : stateNames[state];
   const q = text
     .replace(lastOf(word, city === undefined), written)
