@@ -12,8 +12,7 @@ const readers = 8;
  * @returns a function that stops the downloads, and throws Error if a download had already ended
  */
 export async function sendExports({ port, key }: Server, seconds: number, core?: number) {
-  const url = `http://127.0.0.1:${port}${exportPath}.csv`;
-  const header = `Authorization: Bearer ${key}`;
+  const [url, header] = requestOf({ port, key });
   const fast = `wrk --threads=1 --connections=${readers} --duration=${seconds + 60}s`;
   // With a range in the URL's fragment, which curl doesn't send, curl repeats the request until curl is killed.
   const slow = `curl --silent --parallel --parallel-max ${readers} --limit-rate 1M`;
@@ -21,6 +20,22 @@ export async function sendExports({ port, key }: Server, seconds: number, core?:
     [...fast.split(" "), "--header", header, url],
     [...slow.split(" "), "--header", header, `${url}#[1-1000000000]`],
   ];
+  return start(commands, core);
+}
+
+/** One reader takes one export after the other, at 20 MB a second, until it is stopped. */
+export async function readExport(server: Pick<Server, "port" | "key">, core?: number) {
+  const [url, header] = requestOf(server);
+  const slow = ["curl", "--silent", "--limit-rate", "20M", "--output", "/dev/null", "--header", header];
+  return start([[...slow, `${url}#[1-1000000000]`]], core);
+}
+
+const requestOf = ({ port, key }: Pick<Server, "port" | "key">) => [
+  `http://127.0.0.1:${port}${exportPath}.csv`,
+  `Authorization: Bearer ${key}`,
+];
+
+async function start(commands: readonly string[][], core?: number) {
   // Only the server's CPU time matters, so the readers run with low priority on the load's core.
   const children = commands.map((command) =>
     spawn("chrt", ["--idle", "0", ...pinned(command, core)], { stdio: "ignore" }),

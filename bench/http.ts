@@ -4,6 +4,7 @@ import { temporaryFolder } from "../test/support/folders.ts";
 import { checkComputed, checkConstant, sampleOf, typicalAnswer } from "./check.ts";
 import { twoCores } from "./cores.ts";
 import { sendExports } from "./exports.ts";
+import { runFirstSecond, runMixture } from "./level.ts";
 import { type Load, loads } from "./loads.ts";
 import { measure } from "./measure.ts";
 import { smoke } from "./options.ts";
@@ -23,16 +24,21 @@ import { prepareFolder, type Server, Servers, sendsConstant } from "./servers.ts
 const size = smoke
   ? { rows: 5000, sample: 25, zipf: 2000, warm: 50, cold: 2000, keys: 100 }
   : { rows: defaultSampleRows, sample: 400, zipf: 200_000, warm: 300, cold: 200_000, keys: 10_000 };
+/** Searches never asked before, for loads that send 20 a second. */
+const fewCold = 2000;
 /** A quick check takes one second. With 1,000 connections, some connections would get no answer in this time. */
 const maxConnections = smoke ? 100 : Number.POSITIVE_INFINITY;
 const warmUpSeconds = 2;
+/** Loads that are measured in a way of their own. */
+const levelLoads = { mixture: runMixture, "first-second": runFirstSecond };
 const cores = twoCores();
 
 function readOptions() {
+  const known = [...loads.map(({ name }) => name), ...Object.keys(levelLoads)];
   const { values } = parseArgs({
     options: {
       smoke: { type: "boolean" },
-      loads: { type: "string", default: loads.map(({ name }) => name).join() },
+      loads: { type: "string", default: known.join() },
       rounds: { type: "string", default: "4" },
       seconds: { type: "string", default: "1" },
     },
@@ -43,11 +49,11 @@ function readOptions() {
     return Number(text);
   };
   const names = values.loads.split(",");
-  const known = loads.map(({ name }) => name);
   const unknown = names.find((name) => !known.includes(name));
   if (unknown !== undefined) throw new Error(`--loads has ${unknown}, expected some of ${known.join(", ")}`);
   const chosen = loads.filter(({ name }) => names.includes(name));
-  return { chosen, rounds: wholeNumber("rounds"), seconds: wholeNumber("seconds") };
+  const level = Object.entries(levelLoads).filter(([name]) => names.includes(name));
+  return { chosen, level, rounds: wholeNumber("rounds"), seconds: wholeNumber("seconds") };
 }
 
 interface Ready extends Measured {
@@ -57,7 +63,7 @@ interface Ready extends Measured {
 }
 
 type Lists = ReturnType<typeof writeLists>;
-type Turns = Omit<ReturnType<typeof readOptions>, "chosen">;
+type Turns = Pick<ReturnType<typeof readOptions>, "rounds" | "seconds">;
 
 async function enter(servers: Servers, lists: Lists, load: Load): Promise<Ready[]> {
   const core = load.isPinned ? cores?.server : undefined;
@@ -105,11 +111,14 @@ async function runLoad(servers: Servers, lists: Lists, load: Load, { rounds, sec
 }
 
 async function main(): Promise<void> {
-  const { chosen, rounds, seconds } = readOptions();
+  const { chosen, level, rounds, seconds } = readOptions();
   checkPrograms("wrk", "nginx", "taskset", "chrt", "curl");
   const prepared = await prepareFolder(temporaryFolder(), size.rows);
   const servers = new Servers(prepared);
-  const lists = writeLists(prepared.folder, await loadSnapshot(prepared.snapshotFile), size);
+  // Each text of a search is tried, which takes a minute for all.
+  const isCold = chosen.some(({ entrants }) => entrants.some(({ list }) => list === "search-cold"));
+  const sizes = { ...size, cold: isCold ? size.cold : fewCold };
+  const lists = writeLists(prepared.folder, await loadSnapshot(prepared.snapshotFile), sizes);
   const rows: Row[] = [];
   for (const load of chosen) {
     const names = load.entrants.map(({ name }) => name).join("; ");
@@ -118,6 +127,10 @@ async function main(): Promise<void> {
     if (!smoke) await servers.stopAll();
   }
   await servers.stopAll();
+  for (const [name, run] of level) {
+    console.error(name);
+    rows.push(...(await run(lists, size.rows, smoke ? 1 : rounds)));
+  }
   if (smoke) return;
   console.log(`${surroundings()}; rounds: ${rounds}, of ${seconds} s\n\n${markdownOf(rows)}`);
 }

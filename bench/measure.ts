@@ -100,7 +100,7 @@ export async function run([file, ...args]: string[], timeout = maxOverrunMs): Pr
 }
 
 /** User and system CPU time, in microseconds. */
-function cpuUs(pids: readonly number[]): number[] {
+export function cpuUs(pids: readonly number[]): number[] {
   // The program's name may contain spaces and parentheses, so fields are split after the last ")".
   const stats = pids.map((pid) => readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)!.split(" "));
   return [11, 12].map((field) => (sum(stats, (fields) => Number(fields[field])) * 1e6) / ticksPerSecond);

@@ -13,6 +13,7 @@ import { pinned } from "./cores.ts";
 import { writeNginx } from "./rivals/nginx.ts";
 import type { Constant, RivalSettings } from "./rivals/rival.ts";
 
+const account = "bench";
 const repository = resolve(import.meta.dirname, "..");
 /** With ten million rows a start takes half a minute on an idle machine. */
 const maxStartMs = 300_000;
@@ -22,7 +23,11 @@ export type Kind = "service" | "ceiling" | "nginx" | "sqlite";
 
 export const sendsConstant = (kind: Kind) => kind === "ceiling" || kind === "nginx";
 
-const environment = { PATH: process.env.PATH, PORT: "0", OPS_PORT: "0", LOG_LEVEL: "warn" };
+/** Pages have numbers for visitors without a key, as they count against an account. */
+const environment = {
+  ...{ PATH: process.env.PATH, PORT: "0", OPS_PORT: "0", LOG_LEVEL: "warn" },
+  PORTAL_ACCOUNT: account,
+};
 const nothing: Constant = { status: "", headers: [], body: Buffer.alloc(0) };
 
 export interface Server {
@@ -51,7 +56,7 @@ export async function prepareFolder(
     ),
   );
   const stateDir = join(folder, "state");
-  const key = createKey(stateDir, "bench", { burst: maxBurst, quota: maxQuota });
+  const key = createKey(stateDir, account, { burst: maxBurst, quota: maxQuota });
   return { folder, snapshotFile: files[files.length - 1], key };
 }
 
