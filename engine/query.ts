@@ -58,6 +58,7 @@ export { groupOfCode, hcpcsCodeIn, procedureIncluding } from "./search/codes.ts"
 export { likelyCities } from "./search/likely-cities.ts";
 export type { NoMatch } from "./search/no-match.ts";
 export { type City, citiesNamed, citiesOf, namesCounty, stateAt } from "./search/places.ts";
+export { prepareSearch } from "./search/prepare.ts";
 export { type Absent, type PlainProcedure, plainProcedure } from "./search/procedure-words.ts";
 export { type Alternative, type SearchAnswer, search } from "./search/search.ts";
 export { isFirstMeant, sureScore } from "./search/sure.ts";

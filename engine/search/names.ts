@@ -1,5 +1,6 @@
 import { findFacility } from "../answers/facilities.ts";
 import { type Image, textAt } from "../image/image.ts";
+import { atOnce, itemsPerStep, type Steps } from "../steps.ts";
 import { isCountyWord } from "./counties.ts";
 import { entriesOf, fillers, kinds } from "./lexicon.ts";
 import { meaningOf, oneWord, plainWords, splitWords } from "./text.ts";
@@ -21,10 +22,11 @@ export interface Names {
 
 const namesByImage = new WeakMap<Image, Names>();
 
-/** Returns the names of an image's hospitals. A thread makes them for its first search, in O(letters). */
-export function namesOf(image: Image): Names {
-  const known = namesByImage.get(image);
-  if (known !== undefined) return known;
+/** Returns the names of an image's hospitals. A thread makes them for its first search, unless `prepareSearch` did. */
+export const namesOf = (image: Image): Names => namesByImage.get(image) ?? atOnce(makeNames(image));
+
+/** Makes the names of an image's hospitals, and keeps them for `namesOf`. O(letters). */
+export function* makeNames(image: Image): Steps<Names> {
   const exact = new Map<string, number[]>();
   const whole = new Map<string, number[]>();
   const unofficial = new Map<string, number[]>();
@@ -45,9 +47,12 @@ export function namesOf(image: Image): Names {
     if (telling.length > 0) enter(significant, telling, facility);
     return others;
   };
-  for (let facility = 0; facility < image.stateOf.length; facility++)
+  for (let facility = 0; facility < image.stateOf.length; facility++) {
+    if (facility % itemsPerStep === 0) yield;
     enterName(splitWords(textAt(image.facilityName, facility)), facility);
-  for (const { what, phrases } of entriesOf("hospital")) {
+  }
+  for (const [i, { what, phrases }] of entriesOf("hospital").entries()) {
+    if (i % itemsPerStep === 0) yield;
     const facility = findFacility(image, what);
     if (facility < 0) continue;
     for (const words of phrases.map(splitWords)) {

@@ -1,6 +1,7 @@
 import type { TextColumn } from "../encode.ts";
 import { bytesAt, type Image, textAt } from "../image/image.ts";
 import { withPrefix } from "../sorted.ts";
+import { atOnce, itemsPerStep, type Steps } from "../steps.ts";
 import { cityField, fieldBits, fieldMask, fillerField, nameField } from "./documents.ts";
 
 export type DocumentKind = keyof Image["documents"];
@@ -53,24 +54,20 @@ export const wordSize = 3;
 
 const indexes = new WeakMap<Image["documents"][DocumentKind], SearchIndex>();
 
-/**
- * Returns an image's index. A thread derives it for its first search, in O(tokens), because many threads never search.
- */
+/** Returns an image's index. A thread derives it for its first search, in O(tokens), unless `prepareSearch` did. */
 export function indexOf(image: Image, kind: DocumentKind): SearchIndex {
-  const documents = image.documents[kind];
-  const known = indexes.get(documents);
-  if (known !== undefined) return known;
-  const index = derived(kind, documents);
-  indexes.set(documents, index);
-  return index;
+  return indexes.get(image.documents[kind]) ?? atOnce(deriveIndex(image, kind));
 }
 
 /** Makes a table of distinct words. O(letters). */
-export function wordTable(words: TextColumn): WordTable {
+export const wordTable = (words: TextColumn): WordTable => atOnce(tableWords(words));
+
+function* tableWords(words: TextColumn): Steps<WordTable> {
   const count = words.offsets.length - 1;
   const positionOf = new Map<string, number>();
   const ofLength: { words: number[]; letters: number[] }[] = [];
   for (let i = 0; i < count; i++) {
+    if (i % itemsPerStep === 0) yield;
     positionOf.set(textAt(words, i), i);
     const bytes = bytesAt(words, i);
     const length = charactersIn(bytes);
@@ -81,57 +78,65 @@ export function wordTable(words: TextColumn): WordTable {
   return { words, positionOf, ofLength };
 }
 
-function derived(
-  kind: DocumentKind,
-  { words, tokenStart, tokens, byName }: Image["documents"][DocumentKind],
-): SearchIndex {
+/** Derives an image's index, and keeps it for `indexOf`. */
+export function* deriveIndex(image: Image, kind: DocumentKind): Steps<SearchIndex> {
+  const documents = image.documents[kind];
+  const { words, tokenStart, tokens, byName } = documents;
   const count = words.offsets.length - 1;
   const fields = new Uint8Array(count);
   const nameSizes = new Uint16Array(byName.length);
   const nameOrder = new Uint32Array(byName.length);
   for (const [i, document] of byName.entries()) nameOrder[document] = i;
   const inCity = new Map<number, number[]>();
-  for (let document = 0; document < byName.length; document++)
+  for (let document = 0; document < byName.length; document++) {
+    if (document % itemsPerStep === 0) yield;
     for (let at = tokenStart[document]; at < tokenStart[document + 1]; at++) {
       const [word, field] = [tokens[at] >>> fieldBits, tokens[at] & fieldMask];
       fields[word] |= 1 << field;
       if (field === cityField) inCity.set(word, [...(inCity.get(word) ?? []), document]);
       nameSizes[document] += field === nameField ? wordSize : field === fillerField ? 1 : 0;
     }
-  return {
+  }
+  const index = {
     ...{ kind, tokenStart, tokens, byName, nameOrder, nameSizes, inCity, fields },
-    ...wordTable(words),
-    ...postingsOf(tokenStart, tokens, count),
+    ...(yield* tableWords(words)),
+    ...(yield* postingsOf(tokenStart, tokens, count)),
   };
+  indexes.set(documents, index);
+  return index;
 }
 
-function postingsOf(tokenStart: Uint32Array, tokens: Uint32Array, words: number) {
+type Postings = Pick<SearchIndex, "postingStart" | "postings">;
+
+function* postingsOf(tokenStart: Uint32Array, tokens: Uint32Array, words: number): Steps<Postings> {
   const postingStart = new Uint32Array(words + 1);
-  forEachPosting(tokenStart, tokens, words, (word) => postingStart[word + 1]++);
+  yield* forEachPosting(tokenStart, tokens, words, (word) => postingStart[word + 1]++);
   for (let i = 1; i <= words; i++) postingStart[i] += postingStart[i - 1];
   const postings = new Uint32Array(postingStart[words]);
   const ends = postingStart.slice();
-  forEachPosting(tokenStart, tokens, words, (word, document) => {
+  yield* forEachPosting(tokenStart, tokens, words, (word, document) => {
     postings[ends[word]++] = document;
   });
   return { postingStart, postings };
 }
 
 /** Calls `give` once for each word of each document. */
-function forEachPosting(
+function* forEachPosting(
   tokenStart: Uint32Array,
   tokens: Uint32Array,
   words: number,
   give: (word: number, document: number) => void,
-): void {
+): Steps<void> {
   const last = new Int32Array(words).fill(-1);
-  for (let document = 0; document + 1 < tokenStart.length; document++)
+  for (let document = 0; document + 1 < tokenStart.length; document++) {
+    if (document % itemsPerStep === 0) yield;
     for (let at = tokenStart[document]; at < tokenStart[document + 1]; at++) {
       const word = tokens[at] >>> fieldBits;
       if (last[word] === document) continue;
       last[word] = document;
       give(word, document);
     }
+  }
 }
 
 function charactersIn(utf8: Uint8Array): number {

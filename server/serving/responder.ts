@@ -91,7 +91,8 @@ export class Responder {
     this.#random = random;
     this.#now = now;
     this.#after = after;
-    this.#turns = new Turns(() => this.#handled, after);
+    const onTurn = (tookMs: number) => traffic.worked("file", tookMs);
+    this.#turns = new Turns(() => this.#handled, after, undefined, onTurn);
   }
 
   get handled(): number {

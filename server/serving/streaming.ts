@@ -109,6 +109,7 @@ export class Turns {
   readonly #queues = new Map<Taker, Queue>();
   readonly #handled: () => number;
   readonly #nowMs: () => number;
+  readonly #onTurn: (tookMs: number) => void;
   readonly #after: After;
   #handledBefore = 0;
   #quietRounds = 0;
@@ -117,11 +118,21 @@ export class Turns {
   /** Cancels the timer while all waiting takers have made their bytes. */
   #cancelTimer: () => void = () => {};
 
-  /** @param handled number of requests handled so far @param nowMs milliseconds of a steady clock */
-  constructor(handled: () => number, after: After = afterTimeout, nowMs = () => performance.now()) {
+  /**
+   * @param handled number of requests handled so far
+   * @param nowMs milliseconds of a steady clock
+   * @param onTurn called after a turn with its milliseconds
+   */
+  constructor(
+    handled: () => number,
+    after: After = afterTimeout,
+    nowMs = () => performance.now(),
+    onTurn: (tookMs: number) => void = () => {},
+  ) {
     this.#handled = handled;
     this.#after = after;
     this.#nowMs = nowMs;
+    this.#onTurn = onTurn;
   }
 
   get isQuiet(): boolean {
@@ -173,6 +184,7 @@ export class Turns {
       if (turn === undefined) continue;
       this.#queues.set(taker, queue);
       turn();
+      this.#onTurn(this.#nowMs() - nowMs);
       break;
     }
     this.#schedule();

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { attachImage, reasonOf, versionName } from "../../engine/query.ts";
+import { attachImage, type Image, prepareSearch, reasonOf, versionName } from "../../engine/query.ts";
 import { AddressShares } from "../accounts/address-shares.ts";
 import { UsageDays } from "../accounts/days.ts";
 import { UsageEvents } from "../accounts/events.ts";
@@ -29,6 +29,7 @@ import { withCors } from "./cors.ts";
 import { type HttpServer, serveHttp } from "./listener.ts";
 import type { MakePages, PagesContext, ServingPages } from "./pages-part.ts";
 import { PermitQueue } from "./permit-queue.ts";
+import { inPieces } from "./pieces.ts";
 import { Posts } from "./posts.ts";
 import type { Reply } from "./reply.ts";
 import { RequestIds } from "./request-ids.ts";
@@ -50,8 +51,13 @@ if (parentPort === null) throw new Error("this file runs in a serving thread onl
 const control = parentPort;
 const send = (message: FromServe) => control.postMessage(message);
 
-function versionsOf(published: readonly PublishedVersion[]): Versions {
-  const versions = published.map((version) => ({ ...version, image: attachImage(version.image) }));
+/** @param known attached images, which are kept with what was derived from them */
+function versionsOf(published: readonly PublishedVersion[], known: readonly Image[] = []): Versions {
+  const versions = published.map((version) => {
+    const image = attachImage(version.image);
+    const isSame = ({ description }: Image) => description.sha256 === image.description.sha256;
+    return { ...version, image: known.find(isSame) ?? image };
+  });
   const images = versions.map(({ image }) => image);
   const names = images.map(({ description }) => versionName(description.provenance));
   return { images, byName: new Map(versions.map((version, i) => [names[i], version])) };
@@ -108,6 +114,8 @@ async function pagesIn(module: string): Promise<ServingPages> {
 
 interface Started {
   service: Service;
+  versions: Versions;
+  traffic: ThreadTraffic;
   server: HttpServer;
   responder: Responder;
   connections: Connections;
@@ -180,10 +188,34 @@ function start(data: ServeData, published: readonly PublishedVersion[]): Started
     report,
     pages && posts && { below: pages.postsBelow, take: (res, req, route) => posts.take(res, req, route) },
   );
-  return { service, server, responder, connections, queue };
+  return { service, versions, traffic, server, responder, connections, queue };
 }
 
 let started: Started | undefined;
+
+/**
+ * Serves other versions. What searches need of new images is derived first, in pieces between which requests are answered
+ * from the versions before.
+ */
+async function publish(published: readonly PublishedVersion[]): Promise<void> {
+  if (started !== undefined) {
+    const { service, versions: before, traffic } = started;
+    const versions = versionsOf(published, before.images);
+    for (const image of versions.images)
+      if (!before.images.includes(image))
+        await inPieces(prepareSearch(image), (ms) => traffic.worked("publication", ms));
+    const begunMs = performance.now();
+    service.publish(versions);
+    pages?.forget();
+    started.versions = versions;
+    traffic.worked("publication", performance.now() - begunMs);
+    // Nothing else frees the memory of an image that isn't served any more as soon.
+    if (before.images.some((image) => !versions.images.includes(image)))
+      setImmediate(safely(collectGarbage, report));
+  }
+  send({ type: "published" });
+}
+
 const take = (message: ToServe) => {
   if (message.type === "start") {
     try {
@@ -197,10 +229,7 @@ const take = (message: ToServe) => {
       control.close();
     }
   } else if (message.type === "publish") {
-    started?.service.publish(versionsOf(message.published));
-    pages?.forget();
-    send({ type: "published" });
-    setImmediate(safely(collectGarbage, report));
+    void publish(message.published).catch(report);
   } else if (message.type === "pages") {
     pages?.show(message.files);
   } else if (message.type === "posted") {

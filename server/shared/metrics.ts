@@ -1,7 +1,14 @@
 import { readFileSync } from "node:fs";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { type Connections, maxWaitingBytes } from "./connections.ts";
-import { bucketBounds, busyStride, maxTimedEach, type Traffic, type TrafficSnapshot } from "./traffic.ts";
+import {
+  bucketBounds,
+  busyStride,
+  maxTimedEach,
+  type Times,
+  type Traffic,
+  type TrafficSnapshot,
+} from "./traffic.ts";
 
 /** The metrics of `/metrics`, in Prometheus' text format. */
 
@@ -81,7 +88,7 @@ export class Metrics {
     const counted = this.#traffic?.snapshot();
     this.#counted = counted;
     const text = await this.registry.metrics();
-    return counted === undefined ? text : `${text}\n${durationsText(counted)}`;
+    return counted === undefined ? text : `${text}\n${timesText(counted)}`;
   }
 
   /** Adds a gauge that is read at each scrape; NaN if reading fails. */
@@ -176,23 +183,30 @@ function orNaN(value: () => number): number {
   }
 }
 
-/** Writes the latency histograms in Prometheus' format, because the library can't fill a histogram from buckets. */
-function durationsText({ answers }: TrafficSnapshot): string {
-  const name = "hcqs_http_request_duration_seconds";
-  const lines = [
-    `# HELP ${name} Time from a request's arrival until its response is handed to the network. For a file: until its first piece is. For a POST: from the end of its body. ` +
+/** Writes the histograms of times in Prometheus' format, because the library can't fill a histogram from buckets. */
+function timesText({ answers, works }: TrafficSnapshot): string {
+  const [durations, work] = ["hcqs_http_request_duration_seconds", "hcqs_thread_work_seconds"];
+  return [
+    `# HELP ${durations} Time from a request's arrival until its response is handed to the network. For a file: until its first piece is. For a POST: from the end of its body. ` +
       `Each thread times the first ${maxTimedEach.toLocaleString("en-US")} requests of a second, and then one in ${busyStride} at random, which counts ${busyStride} times`,
-    `# TYPE ${name} histogram`,
-  ];
-  for (const { route, status, buckets, seconds } of answers) {
-    const labels = `route="${route}",status="${status}"`;
-    let count = 0;
-    const of = buckets.map((timed, i) => {
-      count += timed;
-      return `${name}_bucket{le="${bucketBounds[i] ?? "+Inf"}",${labels}} ${count}`;
-    });
-    if (count > 0)
-      lines.push(...of, `${name}_sum{${labels}} ${seconds}`, `${name}_count{${labels}} ${count}`);
-  }
-  return `${lines.join("\n")}\n`;
+    `# TYPE ${durations} histogram`,
+    ...answers.flatMap(({ route, status, ...times }) =>
+      histogramLines(durations, `route="${route}",status="${status}"`, times),
+    ),
+    `# HELP ${work} Time of each piece of a serving thread's work besides answering, during which requests wait. file: a further part of a file; publication: a step of taking over published data versions`,
+    `# TYPE ${work} histogram`,
+    ...Object.entries(works).flatMap(([name, times]) => histogramLines(work, `work="${name}"`, times)),
+    "",
+  ].join("\n");
+}
+
+function histogramLines(name: string, labels: string, { buckets, seconds }: Times): string[] {
+  let count = 0;
+  const lines = buckets.map((timed, i) => {
+    count += timed;
+    return `${name}_bucket{le="${bucketBounds[i] ?? "+Inf"}",${labels}} ${count}`;
+  });
+  return count === 0
+    ? []
+    : [...lines, `${name}_sum{${labels}} ${seconds}`, `${name}_count{${labels}} ${count}`];
 }

@@ -1,7 +1,10 @@
 import { PerSecond } from "./per-second.ts";
 import { maxAccounts } from "./plans.ts";
 
-/** Counts answers by route and status, with their bytes and latencies, and 429s by account, in shared memory. */
+/**
+ * Counts answers by route and status, with their bytes and latencies, 429s by account, and the times of other work, in
+ * shared memory.
+ */
 
 /*
  * Each thread writes only to its own block of shared memory, so plain stores are enough, and no two threads' counts
@@ -28,6 +31,13 @@ type Ceiling = (typeof ceilings)[number];
 const keyFaults = ["missing", "malformed", "unknown", "inactive"] as const;
 export type KeyFault = (typeof keyFaults)[number];
 
+/**
+ * Work of a serving thread besides answering, in pieces. `file`: a further part of a file. `publication`: a step of taking
+ * over published data versions. Requests wait while a piece is done.
+ */
+const works = ["file", "publication"] as const;
+export type Work = (typeof works)[number];
+
 /** Upper bounds of all latency buckets but the last, in seconds: powers of two from 1 µs to 16.8 s. */
 export const bucketBounds: readonly number[] = Array.from({ length: 25 }, (_, i) => 2 ** i / 1e6);
 const buckets = bucketBounds.length + 1;
@@ -35,15 +45,19 @@ const buckets = bucketBounds.length + 1;
 const cacheLineWords = 8;
 /** A block begins with the counts of 429s by reason, and then of 401s by reason. */
 const refusalWords = cacheLineWords;
-/** After the counts by reason comes a cell for each route and status: answers, bytes, timed milliseconds, buckets. */
+/**
+ * After the counts by reason comes a cell for each kind of work, and then for each route and status: answers, bytes, timed
+ * milliseconds, buckets.
+ */
 const [countWord, bytesWord, timeWord, bucketsWord] = [0, 1, 2, 3];
 const cellWords = Math.ceil((bucketsWord + buckets) / cacheLineWords) * cacheLineWords;
 
 /** A block ends with the counts of 429s by account slot. Pages of memory that nobody writes to take no room. */
 const accountWords = maxAccounts;
 
+const cellOfWork = (work: number) => refusalWords + work * cellWords;
 const cellOf = (route: number, status: number) =>
-  refusalWords + (route * statusNames.length + status) * cellWords;
+  cellOfWork(works.length) + (route * statusNames.length + status) * cellWords;
 
 const placeOfStatus = new Uint8Array(1000);
 for (const [i, status] of statuses.entries()) placeOfStatus[status] = i + 1;
@@ -94,6 +108,11 @@ export class ThreadTraffic {
     this.#addTime(this.#count(route, status, bytes), this.#nowMs() - begun, 1);
   }
 
+  /** Counts a piece of other work with its time. */
+  worked(work: Work, tookMs: number): void {
+    this.#addTime(cellOfWork(works.indexOf(work)), tookMs, 1);
+  }
+
   /** Adds bytes to an answer that was counted before. */
   sent(route: number, status: number, bytes: number): void {
     this.#words[cellOf(route, placeOfStatus[status]) + bytesWord] += bytes;
@@ -139,19 +158,23 @@ function bucketOf(ms: number): number {
   return us <= 1 ? 0 : Math.min(buckets - 1, 32 - Math.clz32(us - 1));
 }
 
-export interface Answers {
+/** A histogram of times, with their sum. */
+export interface Times {
+  buckets: number[];
+  seconds: number;
+}
+
+/** The latencies of timed requests are weighted, so that they number about `requests`. */
+export interface Answers extends Times {
   route: string;
   status: string;
   requests: number;
   bytes: number;
-  /** Latency histogram. Timed requests are weighted, so the sum is about `requests`. */
-  buckets: number[];
-  /** Sum of the latencies. Timed requests are weighted as in `buckets`. */
-  seconds: number;
 }
 
 export interface TrafficSnapshot {
   answers: Answers[];
+  works: Record<Work, Times>;
   refused: Record<Ceiling, number>;
   unauthorized: Record<KeyFault, number>;
 }
@@ -182,8 +205,10 @@ export class Traffic {
       }
     const [burst, quota, clock, address] = ceilings.map((_, i) => this.#sum(i));
     const [missing, malformed, unknown, inactive] = keyFaults.map((_, i) => this.#sum(ceilings.length + i));
+    const [file, publication] = works.map((_, i) => this.#timesOf(cellOfWork(i)));
     return {
       answers,
+      works: { file, publication },
       refused: { burst, quota, clock, address },
       unauthorized: { missing, malformed, unknown, inactive },
     };
@@ -198,6 +223,12 @@ export class Traffic {
     return {
       requests: this.#sum(cell + countWord),
       bytes: this.#sum(cell + bytesWord),
+      ...this.#timesOf(cell),
+    };
+  }
+
+  #timesOf(cell: number): Times {
+    return {
       buckets: Array.from({ length: buckets }, (_, i) => this.#sum(cell + bucketsWord + i)),
       seconds: this.#sum(cell + timeWord) / 1000,
     };

@@ -146,6 +146,17 @@ test("metrics show the version and the age of the state, and no label names an a
   const labels = [...metrics.keys()]
     .filter((name) => name.startsWith("hcqs_"))
     .flatMap((name) => [...name.matchAll(/(\w+)="/g)].map(([, label]) => label));
-  const expected = ["ceiling", "change", "le", "node", "outcome", "reason", "route", "status", "version"];
+  const expected = [
+    "ceiling",
+    "change",
+    "le",
+    "node",
+    "outcome",
+    "reason",
+    "route",
+    "status",
+    "version",
+    "work",
+  ];
   assert.deepEqual([...new Set(labels)].sort(), expected);
 });

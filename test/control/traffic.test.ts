@@ -77,6 +77,27 @@ test("a delayed response is timed once and doesn't change the timing of others",
   assert.ok(others && total(others.buckets) > 2000, `${total(others?.buckets ?? [])} timed`);
 });
 
+test("the pieces of other work are timed apart from responses", () => {
+  const traffic = new Traffic(["/a"], 2);
+  const [first, second] = traffic.buffers.map((buffer) => new ThreadTraffic(buffer));
+  first.worked("file", 0.25);
+  second.worked("file", 0.5);
+  second.worked("publication", 2);
+  const { answers, works } = traffic.snapshot();
+  assert.deepEqual(
+    Object.entries(works).map(([work, { buckets, seconds }]) => [work, total(buckets), seconds]),
+    [
+      ["file", 2, 0.00075],
+      ["publication", 1, 0.002],
+    ],
+  );
+  assert.equal(works.publication.buckets[bucketBounds.indexOf(2048 / 1e6)], 1);
+  assert.deepEqual(
+    answers.filter(({ requests }) => requests > 0),
+    [],
+  );
+});
+
 test("each route has a counter for each status that alerts name, which starts at zero", () => {
   const { answers } = new Traffic(["unknown", "/a"], 1).snapshot();
   assert.deepEqual(

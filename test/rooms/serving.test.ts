@@ -5,6 +5,7 @@ import "../serving/client-address.test.ts";
 import "../serving/kept.test.ts";
 import "../serving/permit-queue.test.ts";
 import "../serving/permit-waits.test.ts";
+import "../serving/pieces.test.ts";
 import "../serving/posts.test.ts";
 import "../serving/reply.test.ts";
 import "../serving/shares.test.ts";

@@ -1,0 +1,15 @@
+/** Long work in short steps, between which a thread can answer requests. */
+
+/** Work that yields after each step, and returns its result. */
+export type Steps<Result> = Generator<void, Result>;
+
+/** Facilities, or words, per step. A step takes a fraction of a millisecond, even if its code isn't compiled yet. */
+export const itemsPerStep = 32;
+
+/** Does all steps at once. */
+export function atOnce<Result>(steps: Steps<Result>): Result {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done) return value;
+  }
+}
