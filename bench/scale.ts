@@ -51,7 +51,7 @@ function cpuUs(): number {
 
 async function loadImage(path: string): Promise<Image> {
   const loader = new Loader();
-  const loaded = await loader.load({ name: basename(path), path, onRows: () => {} });
+  const loaded = await loader.load({ name: basename(path), path, onRows: () => {}, isBackground: false });
   await loader.end();
   return attachImage(loaded.image);
 }

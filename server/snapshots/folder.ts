@@ -108,6 +108,8 @@ export interface Wanted {
   path: string;
   /** Called with the number of rows that are read so far. */
   onRows: (rows: number) => void;
+  /** Whether requests are answered meanwhile, which the load mustn't delay. */
+  isBackground: boolean;
 }
 
 export interface OpenFile {

@@ -90,7 +90,7 @@ export class Loader {
   }
 
   /** Resolves with the thread's last message about a load. @throws Error when none comes */
-  #loadOpen({ name, onRows }: Wanted, { handle, size }: OpenFile): Promise<EndOfLoad> {
+  #loadOpen({ name, onRows, isBackground }: Wanted, { handle, size }: OpenFile): Promise<EndOfLoad> {
     const thread = this.#thread ?? this.#makeThread();
     const maxBytes = Math.max(0, this.#maxBytes - threadBytes);
     return new Promise((resolve, reject) => {
@@ -120,7 +120,7 @@ export class Loader {
       thread.on("message", onMessage);
       thread.on("error", onError);
       thread.on("exit", onExit);
-      const data: LoadData = { name, fd: handle.fd, size, maxBytes };
+      const data: LoadData = { name, fd: handle.fd, size, maxBytes, isBackground };
       thread.postMessage(data);
     });
   }

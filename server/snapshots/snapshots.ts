@@ -310,7 +310,8 @@ export class SnapshotFolder {
       reported = performance.now();
       log.info({ file: name, rows }, "loading snapshot");
     };
-    const result = await load({ name, path: this.#pathOf(name), onRows }).catch((error: Error) => error);
+    const wanted = { name, path: this.#pathOf(name), onRows, isBackground: this.#isServing };
+    const result = await load(wanted).catch((error: Error) => error);
     const isOutdated = await this.#isOutdated(name, state, result);
     if (this.#isClosed) return;
     if (isOutdated) {

@@ -21,7 +21,7 @@ function wantedOf(bytes: Uint8Array): Wanted {
   const name = "2024.3.parquet";
   const file = path.join(temporaryFolder(), name);
   writeFileSync(file, bytes);
-  return { name, path: file, onRows: () => {} };
+  return { name, path: file, onRows: () => {}, isBackground: false };
 }
 
 const content = snapshotOf([["010001", "AL", "5072", 100, 50]]);

@@ -7,6 +7,8 @@ import {
   linkSync,
   mkdirSync,
   promises,
+  readdirSync,
+  readFileSync,
   renameSync,
   statSync,
   symlinkSync,
@@ -17,6 +19,7 @@ import {
 } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { createServer } from "node:net";
+import { getPriority } from "node:os";
 import path from "node:path";
 import { after, test } from "node:test";
 import { setImmediate as immediate } from "node:timers/promises";
@@ -877,6 +880,28 @@ test("a closed folder publishes nothing, not even a load in progress, and leaves
   await trial.snapshots.settle();
   assert.deepEqual([trial.served, trial.published], [["2024.1"], [["2024.1"]]]);
   assert.deepEqual(servedEver(trial.store), ["2024.1"]);
+});
+
+/** Returns how many threads of this process have a lower priority than this one. */
+function threadsBehind(): number {
+  const nice = readdirSync("/proc/self/task").map((thread) => {
+    // The program's name may contain spaces and parentheses, so fields are split after the last ")".
+    const fields = readFileSync(`/proc/self/task/${thread}/stat`, "utf8").split(") ").at(-1)?.split(" ");
+    return Number(fields?.[16]);
+  });
+  return nice.filter((value) => value > getPriority()).length;
+}
+
+test("a load has a lower priority only while requests are answered, and no other thread has", async () => {
+  for (const isServing of [false, true]) {
+    const loader = new Loader();
+    const trial = new Trial({ isServing, load: (wanted) => loader.load(wanted) });
+    trial.put("2024.1.parquet", fileOf("2024.1"));
+    await trial.snapshots.settle();
+    assert.equal(trial.snapshots.images().length, 1);
+    assert.equal(threadsBehind(), isServing ? 1 : 0);
+    await loader.end();
+  }
 });
 
 test("a load that takes too long is aborted and its file refused", async () => {
