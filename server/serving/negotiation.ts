@@ -34,9 +34,16 @@ function preferred(accepted: string): Coding {
   return weightOf(best) > 0 && weightOf(best) >= identity ? best : "identity";
 }
 
+/**
+ * A page of 65 KB takes 0.3 ms with these, and other requests wait. With brotli's quality 5 and gzip's level 6 it would be
+ * 13 % smaller, and take 0.9 to 1.2 ms.
+ */
+const [brotliQuality, gzipLevel] = [3, 1];
+
 export function compress(body: Uint8Array, coding: Exclude<Coding, "identity">): Uint8Array {
-  const params = { [zlib.BROTLI_PARAM_QUALITY]: 5, [zlib.BROTLI_PARAM_SIZE_HINT]: body.length };
-  const coded = coding === "gzip" ? gzipSync(body, { level: 6 }) : brotliCompressSync(body, { params });
+  const params = { [zlib.BROTLI_PARAM_QUALITY]: brotliQuality, [zlib.BROTLI_PARAM_SIZE_HINT]: body.length };
+  const coded =
+    coding === "gzip" ? gzipSync(body, { level: gzipLevel }) : brotliCompressSync(body, { params });
   // The bytes are copied, because zlib returns a part of a buffer several times as large.
   return new Uint8Array(coded);
 }
