@@ -87,8 +87,9 @@ export function madeAnew(image: Image, target: string): Uint8Array {
 }
 
 export const byMarkup = "/healthcare/facilities?procedure=8011&sort=markup";
-/** The most frequent procedure, around Chicago. */
+/** The most frequent procedure, around Chicago: a quarter of the nation's hospitals, and a thirtieth. */
 export const nearest = "/healthcare/facilities?procedure=8011&near=60601&within=500&sort=distance";
+export const nearer = "/healthcare/facilities?procedure=8011&near=60601&within=50&sort=distance";
 export const inDepth = "/healthcare/procedures/8011";
 
 export function allPriceQueries(image: Image, random: Random): Query[] {

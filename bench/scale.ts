@@ -13,7 +13,7 @@ import { rounded, spreadOf } from "./figures.ts";
 import { run } from "./measure.ts";
 import { smoke } from "./options.ts";
 import { runToEnd } from "./program.ts";
-import { allPriceQueries, answerOf, byMarkup, inDepth, madeAnew, nearest } from "./requests.ts";
+import { allPriceQueries, answerOf, byMarkup, inDepth, madeAnew, nearer, nearest } from "./requests.ts";
 import { pricesPath, type Query } from "./rivals/rival.ts";
 import { prepareFolder, Servers } from "./servers.ts";
 
@@ -35,7 +35,8 @@ const dataYear = 2024;
 /** Targets of `madeAnew`. */
 const answers: Record<string, string> = {
   "list by markup": byMarkup,
-  "list near a place": nearest,
+  "list within 500 miles": nearest,
+  "list within 50 miles": nearer,
   "one procedure's details": inDepth,
   "procedures by spread": "/healthcare/procedures?sort=spread",
   trends: "/healthcare/trends?procedure=8011",

@@ -1,7 +1,8 @@
 import { type RowStatus, rowStatuses, statusOfRow } from "../exports/scope.ts";
+import { facilitiesAround } from "../image/areas.ts";
 import { groupOf, groupSize, stateIndex } from "../image/group-numbers.ts";
 import type { Image } from "../image/image.ts";
-import { type Point, tenthsBetween } from "../image/places.ts";
+import { type Extent, extentOf, type Point, tenthsBetween } from "../image/places.ts";
 import { ratioInHundredths } from "../image/statistics.ts";
 import { type Summary, summaryFields, summaryOf } from "../image/statistics-fields.ts";
 import { summaryOfRows } from "../image/summaries.ts";
@@ -57,9 +58,6 @@ export interface FacilityPage {
 }
 
 const pricedStatus = rowStatuses.indexOf("priced");
-/** Miles in a degree of latitude, rounded down. */
-const milesPerDegree = 69;
-const millionths = 1e6;
 /** With so many buckets, a bucket holds few facilities, and the list of counts is still short. */
 const selectionBuckets = 2 ** 11;
 
@@ -155,56 +153,56 @@ function pageOfGroup(
   return page;
 }
 
-/** Lists the facilities that match a filter. O(rows of the procedure), or O(facilities) without a procedure. */
+/**
+ * Lists the facilities that match a filter. O(rows of the procedure), or O(facilities) without a procedure; around a place
+ * only those of facilities that are near it, and O(facilities / 64).
+ */
 export function listFacilities(image: Image, filter: FacilityFilter, sort: FacilitySort): FacilityList {
-  const {
-    facility: facilityOf,
-    stateOf,
-    procedureRows,
-    procedureStart,
-    procedureCharge,
-    procedureAllowed,
-  } = image;
+  const { facility: facilityOf, stateOf, procedureRows, procedureCharge, procedureAllowed } = image;
   const { procedure, status, near, conditions = [] } = filter;
   const isPriceWanted = priceTest(conditions);
   const isFacilityWanted = facilityTest(conditions);
   const wanted = status === "all" ? -1 : rowStatuses.indexOf(status);
   const states = filter.states && new Set(filter.states.map((state) => stateIndex.get(state)));
   const isAnyFacility = (states ?? isFacilityWanted ?? near) === undefined;
-  const distanceTo = near && distancesFrom(image, near);
+  const extent = near && extentOf(near, near.miles);
+  const distanceTo = near && extent && distancesFrom(image, near, extent);
   const sortedAt = sortedBy(image, sort, procedure !== undefined);
-  const start = procedure === undefined ? 0 : procedureStart[procedure];
-  const end = procedure === undefined ? stateOf.length : procedureStart[procedure + 1];
-  const items = new Uint32Array(end - start);
-  const values = new Float64Array(end - start);
-  const distances = new Int32Array(near === undefined ? 0 : end - start);
+  const facilities: [from: number, to: number][] =
+    near && extent ? facilitiesAround(image, near, extent) : [[0, stateOf.length]];
+  const ranges = procedure === undefined ? facilities : rowsOf(image, procedure, facilities);
+  const most = ranges.reduce((sum, [start, end]) => sum + end - start, 0);
+  const items = new Uint32Array(most);
+  const values = new Float64Array(most);
+  const distances = new Int32Array(near === undefined ? 0 : most);
   let found = 0;
   let unplaced = 0;
-  for (let i = start; i < end; i++) {
-    let item = i;
-    let charge = blank;
-    let allowed = blank;
-    if (procedure !== undefined) {
-      item = procedureRows[i];
-      charge = procedureCharge[i];
-      allowed = procedureAllowed[i];
-      const actual = statusOfRow(charge, allowed);
-      if (wanted >= 0 && actual !== wanted) continue;
-      if (actual !== pricedStatus) charge = allowed = blank;
-      if (isPriceWanted !== undefined && (charge === blank || !isPriceWanted(charge, allowed))) continue;
+  for (const [start, end] of ranges)
+    for (let i = start; i < end; i++) {
+      let item = i;
+      let charge = blank;
+      let allowed = blank;
+      if (procedure !== undefined) {
+        item = procedureRows[i];
+        charge = procedureCharge[i];
+        allowed = procedureAllowed[i];
+        const actual = statusOfRow(charge, allowed);
+        if (wanted >= 0 && actual !== wanted) continue;
+        if (actual !== pricedStatus) charge = allowed = blank;
+        if (isPriceWanted !== undefined && (charge === blank || !isPriceWanted(charge, allowed))) continue;
+      }
+      if (!isAnyFacility) {
+        const facility = procedure === undefined ? i : facilityOf[item];
+        if (states !== undefined && !states.has(stateOf[facility])) continue;
+        if (isFacilityWanted !== undefined && !isFacilityWanted(facility)) continue;
+        const distance = distanceTo === undefined ? 0 : distanceTo(facility);
+        if (distance === undefined) unplaced++;
+        if (distance === undefined || distance < 0) continue;
+        if (distanceTo !== undefined) distances[found] = distance;
+      }
+      values[found] = sort === "distance" ? distances[found] : sortedAt(item, charge, allowed);
+      items[found++] = item;
     }
-    if (!isAnyFacility) {
-      const facility = procedure === undefined ? i : facilityOf[item];
-      if (states !== undefined && !states.has(stateOf[facility])) continue;
-      if (isFacilityWanted !== undefined && !isFacilityWanted(facility)) continue;
-      const distance = distanceTo === undefined ? 0 : distanceTo(facility);
-      if (distance === undefined) unplaced++;
-      if (distance === undefined || distance < 0) continue;
-      if (distanceTo !== undefined) distances[found] = distance;
-    }
-    values[found] = sort === "distance" ? distances[found] : sortedAt(item, charge, allowed);
-    items[found++] = item;
-  }
   return {
     filter,
     items: items.subarray(0, found),
@@ -212,6 +210,24 @@ export function listFacilities(image: Image, filter: FacilityFilter, sort: Facil
     distances: distances.subarray(0, found),
     unplaced,
   };
+}
+
+/** Returns the ranges of a procedure's rows, as positions in `procedureRows`, that belong to ranges of facilities. */
+function rowsOf(
+  { facility, procedureRows, procedureStart }: Image,
+  procedure: number,
+  facilities: readonly [from: number, to: number][],
+): [start: number, end: number][] {
+  const end = procedureStart[procedure + 1];
+  let start = procedureStart[procedure];
+  // Rows are ascending by CCN, as facilities are.
+  const firstOf = (first: number) => firstNotBefore(start, end, (i) => facility[procedureRows[i]] < first);
+  return facilities.map(([from, to]) => {
+    start = firstOf(from);
+    const before = start;
+    start = firstOf(to);
+    return [before, start];
+  });
 }
 
 /** Returns the position of the facility of an item of a list with this filter. */
@@ -242,14 +258,14 @@ function sortedBy(
  * The returned function computes a facility's distance in tenths of a mile. It returns −1 if the facility is too far
  * away, and undefined if the facility's location is unknown.
  */
-function distancesFrom(image: Image, { latitude, longitude, miles }: Circle) {
+function distancesFrom(image: Image, { latitude, longitude, miles }: Circle, { north, east }: Extent) {
   const { placeOf, placeLatitude, placeLongitude } = image;
-  const mostNorth = ((miles + 1) / milesPerDegree) * millionths;
   return (facility: number): number | undefined => {
     const there = placeOf[facility];
     if (there < 0) return undefined;
-    // Comparing latitudes is cheaper than computing the distance, and rules out most facilities.
-    if (Math.abs(placeLatitude[there] - latitude) > mostNorth) return -1;
+    // Comparing coordinates is cheaper than computing the distance, and rules out most facilities.
+    if (Math.abs(placeLatitude[there] - latitude) > north) return -1;
+    if (Math.abs(placeLongitude[there] - longitude) > east) return -1;
     const tenths = tenthsBetween(latitude, longitude, placeLatitude[there], placeLongitude[there]);
     return tenths <= 10 * miles ? tenths : -1;
   };
@@ -313,7 +329,8 @@ function summaryOfList(image: Image, { filter, items: rows }: FacilityList): Sum
   const isWhole = status === "all" && !isNarrowed(filter);
   const group = groupOf(image, procedure, states?.[0] ?? null);
   const { charge, allowed } = image;
-  const priced = isWhole ? rows : rows.filter((row) => charge[row] > 0 && allowed[row] > 0);
+  const arePriced = isWhole || status === "priced";
+  const priced = arePriced ? rows : rows.filter((row) => charge[row] > 0 && allowed[row] > 0);
   const isNone = isWhole ? groupSize(image, group) === 0 : priced.length === 0;
   const found = () => (isWhole ? summaryOf(image, group) : summaryOfRows(image, priced));
   return { ...(isNone ? byField(summaryFields, () => Number.NaN) : found()), facilities: rows.length };

@@ -70,6 +70,26 @@ export function tenthsBetween(
   return Math.round(20 * earthMiles * Math.asin(Math.sqrt(Math.min(1, squared))));
 }
 
+/** Bounds of a circle, as differences from its center in millionths of a degree. */
+export interface Extent {
+  north: number;
+  east: number;
+}
+
+/** Miles that a distance is beyond a circle before it is left out without being computed. */
+const marginMiles = 1;
+
+/** Returns the bounds of a circle. `east` is infinite around a pole, and where longitudes begin anew. */
+export function extentOf({ latitude, longitude }: Point, miles: number): Extent {
+  const angle = (miles + marginMiles) / earthMiles;
+  const ratio = Math.sin(angle) / Math.cos(latitude * radiansPerMillionth);
+  const east = ratio < 1 ? Math.asin(ratio) / radiansPerMillionth : Number.POSITIVE_INFINITY;
+  return {
+    north: angle / radiansPerMillionth,
+    east: Math.abs(longitude) + east < 180e6 ? east : Number.POSITIVE_INFINITY,
+  };
+}
+
 /** Tells whether a word is a ZIP code of the table. */
 export function isZip({ placeZip }: { placeZip: Int32Array }, word: string): boolean {
   return /^[0-9]{5}$/.test(word) && findPlace(placeZip, word) >= 0;

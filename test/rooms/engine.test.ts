@@ -6,6 +6,7 @@ import "../engine/codes.test.ts";
 import "../engine/exports.test.ts";
 import "../engine/facility-page.test.ts";
 import "../engine/image.test.ts";
+import "../engine/near.test.ts";
 import "../engine/prices.test.ts";
 import "../engine/search.test.ts";
 import "../engine/search-literal.test.ts";
