@@ -9,7 +9,7 @@ import {
   levelBits,
   levelMask,
   matchExactly,
-  matcher,
+  matching,
   matchPhrases,
   matchPrefix,
   mayBegin,
@@ -39,9 +39,38 @@ const noMatches: LiteralMatches = { facilities: [], hows: new Uint8Array(0) };
  */
 export function literalMatches(image: Image, index: SearchIndex, words: readonly string[]): LiteralMatches {
   const terms = words.map((word) => literalTerm(image, index, word));
-  // Words typed apart may be one word of a name.
+  // Most searches for sentences end here: no hospital has a word, alone, beside its neighbors or written apart.
+  for (const [i, term] of terms.entries()) {
+    if (documentsWith(index, term) > 0) continue;
+    matchTogether(index, words, terms, i);
+    matchPhrases(index, term.word, [], term);
+    if (documentsWith(index, term) === 0) return noMatches;
+  }
+  matchTogether(index, words, terms);
+  for (const term of terms) matchPhrases(index, term.word, [], term);
+  const facilities = facilitiesWith(index, terms);
+  if (facilities.length === 0) return noMatches;
+  const hows = new Uint8Array(index.byName.length);
+  for (const facility of facilities) hows[facility] = begun;
+  let found: readonly number[] = facilities;
+  for (const term of terms) {
+    const exactly = asWhole(term);
+    if (exactly.matches.length < term.matches.length) found = matching(index, exactly, found);
+  }
+  for (const facility of found) hows[facility] = whole;
+  return { facilities, hows };
+}
+
+/** Matches words typed apart that are one word of a name. @param at the position of a word that has to be one of them */
+function matchTogether(
+  index: SearchIndex,
+  words: readonly string[],
+  terms: readonly Term[],
+  at?: number,
+): void {
   for (let start = 0; start < words.length; start++)
     for (let end = start + 2; end <= Math.min(words.length, start + mostParts); end++) {
+      if (at !== undefined && (at < start || at >= end)) continue;
       const span = words.slice(start, end);
       const spanned = terms.slice(start, end);
       const joined = span.join("");
@@ -49,22 +78,6 @@ export function literalMatches(image: Image, index: SearchIndex, words: readonly
       if (joined.length >= joinedPrefixLetters && !isNumber(joined))
         matchPrefix(index, Buffer.from(joined), spanned);
     }
-  // A sentence has words that no hospital has. They are tried first, because most searches for sentences end here.
-  for (const term of terms.toSorted((a, b) => documentsWith(index, a) - documentsWith(index, b))) {
-    matchPhrases(index, term.word, [], term);
-    if (documentsWith(index, term) === 0) return noMatches;
-  }
-  const facilities = facilitiesWith(index, terms);
-  if (facilities.length === 0) return noMatches;
-  const hows = new Uint8Array(index.byName.length);
-  for (const facility of facilities) hows[facility] = begun;
-  let found = facilities;
-  for (const term of terms) {
-    const exactly = asWhole(term);
-    if (exactly.matches.length < term.matches.length) found = found.filter(matcher(index, exactly));
-  }
-  for (const facility of found) hows[facility] = whole;
-  return { facilities, hows };
 }
 
 /** A word with its matches, without documents that write it apart. */

@@ -323,32 +323,47 @@ export function facilitiesWith(index: SearchIndex, terms: readonly Term[]): numb
   // The rarest word leaves few facilities to try the others on. Thousands may have a word such as hospital.
   const [{ term }, ...others] = needed;
   const facilities = facilitiesOf(index, term);
-  return others.reduce((left, other) => left.filter(matcher(index, other.term)), facilities);
+  return others.reduce((left, other) => matching(index, other.term, left), facilities);
 }
 
 /** The facilities that match a term, ascending. */
 function facilitiesOf(index: SearchIndex, { matches, phrases, code }: Term): number[] {
   // Thousands may have a word such as hospital, so nothing is sorted.
-  const isFound = new Uint8Array(index.byName.length);
+  const count = index.byName.length;
+  const isFound = marksFor(count);
   for (const match of matches)
     for (const facility of documentsOf(index, match >>> levelBits)) isFound[facility] = 1;
   for (const facility of phrases.keys()) isFound[facility] = 1;
   if (code >= 0) isFound[code] = 1;
   const facilities: number[] = [];
-  for (let facility = 0; facility < isFound.length; facility++)
-    if (isFound[facility] === 1) facilities.push(facility);
+  for (let facility = 0; facility < count; facility++) if (isFound[facility] === 1) facilities.push(facility);
+  isFound.fill(0, 0, count);
   return facilities;
 }
 
-/** Tells whether a document matches a term. */
-export function matcher({ fields, tokenStart, tokens }: SearchIndex, { matches, phrases, code }: Term) {
-  const isMatched = new Uint8Array(fields.length);
+/** Returns those of some documents that match a term. */
+export function matching(
+  { fields, tokenStart, tokens }: SearchIndex,
+  { matches, phrases, code }: Term,
+  documents: readonly number[],
+): number[] {
+  const isMatched = marksFor(fields.length);
   for (const match of matches) isMatched[match >>> levelBits] = 1;
-  return (document: number) => {
+  const found = documents.filter((document) => {
     for (let at = tokenStart[document]; at < tokenStart[document + 1]; at++)
       if (isMatched[tokens[at] >>> fieldBits] === 1) return true;
     return document === code || phrases.has(document);
-  };
+  });
+  for (const match of matches) isMatched[match >>> levelBits] = 0;
+  return found;
+}
+
+let marks = new Uint8Array(0);
+
+/** Returns at least `count` zeros. Who sets some clears them, because new ones for each word of a search cost more than the search. */
+function marksFor(count: number): Uint8Array {
+  if (marks.length < count) marks = new Uint8Array(count);
+  return marks;
 }
 
 /** Returns the fields of a document that a term matches, as a bit mask. */
