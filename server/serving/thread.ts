@@ -36,7 +36,7 @@ import { RequestIds } from "./request-ids.ts";
 import { type Respond, Responder } from "./responder.ts";
 import { Service } from "./service.ts";
 import { WaitingAnswers } from "./waiting.ts";
-import { warm } from "./warm.ts";
+import { type ServiceOf, warm, warmPrices } from "./warm.ts";
 
 /** A serving thread: its own HTTP server on the shared port, over images that all threads share. */
 
@@ -136,24 +136,27 @@ function start(data: ServeData, published: readonly PublishedVersion[]): Started
   const { trustedProxies } = code;
   const shares = data.shares && new AddressShares(data.shares.limits, data.shares.buffer);
   const versions = versionsOf(published);
-  const service = new Service({
-    keys,
-    ceilings: permits ?? new Limits(data.ceilings),
-    names,
-    days: new UsageDays(data.days),
-    events: new UsageEvents(data.events),
-    versions,
-    now: Date.now,
-    steadyNow: steadyClock(),
-    takeShare:
-      shares &&
-      ((request, nowMs, steadyMs) => {
-        const parts = addressPartsOf(responder.asking, request);
-        return shares.take(clientOf(clientAddress(parts, trustedProxies)), nowMs, steadyMs);
-      }),
-    traffic,
-    report: (error) => report(error, ids.announce()),
-  });
+  const steadyNow = steadyClock();
+  const serviceOf: ServiceOf = (own) =>
+    new Service({
+      keys: own.keys,
+      ceilings: own.ceilings,
+      names,
+      days: new UsageDays(data.days),
+      events: new UsageEvents(data.events),
+      versions,
+      now: Date.now,
+      steadyNow,
+      takeShare:
+        shares &&
+        ((request, nowMs, steadyMs) => {
+          const parts = addressPartsOf(responder.asking, request);
+          return shares.take(clientOf(clientAddress(parts, trustedProxies)), nowMs, steadyMs);
+        }),
+      traffic: own.traffic,
+      report: (error) => report(error, ids.announce()),
+    });
+  const service = serviceOf({ keys, ceilings: permits ?? new Limits(data.ceilings), traffic });
   const { corsOrigins } = data;
   const answer: Respond = (request, path, method, hasBody) => service.answer(request, path, method, hasBody);
   const answerApi = corsOrigins.length === 0 ? answer : withCors(answer, corsOrigins);
@@ -161,6 +164,7 @@ function start(data: ServeData, published: readonly PublishedVersion[]): Started
     pages === undefined || isApiPath(path)
       ? answerApi(request, path, method, hasBody)
       : pages.respond(request, path, method, hasBody);
+  warmPrices(versions.images[0], serviceOf);
   warm(versions.images[0], (path, query) => service.read(path, query), cpuMs);
   const connections = new Connections(data.maxConnections, data.connections);
   const log =

@@ -1,5 +1,13 @@
 import { type Image, textAt } from "../../engine/query.ts";
+import { KeyTable } from "../accounts/key-table.ts";
+import { generateKey, hashKey } from "../accounts/keys.ts";
+import { Limits } from "../accounts/limits.ts";
 import { ApiError } from "../api/errors.ts";
+import { keyedPaths } from "../api/routes.ts";
+import { monthOf } from "../shared/months.ts";
+import { maxBurst, maxQuota } from "../shared/plans.ts";
+import { headerNames, type RequestHead } from "./reply.ts";
+import type { Service } from "./service.ts";
 
 /** Answers requests of each kind before clients send them: the first search of a thread takes a hundred times as long as the next. */
 
@@ -54,4 +62,36 @@ function requestsOf(image: Image, round: number): [path: string, query: Record<s
     ["/healthcare/procedures", { state }],
     [`/healthcare/procedures/${procedure}`, {}],
   ];
+}
+
+/** Makes a service that answers from the thread's images with other keys and ceilings. */
+export type ServiceOf = (
+  own: Pick<ConstructorParameters<typeof Service>[0], "keys" | "ceilings" | "traffic">,
+) => Service;
+
+/** Price queries after which the next ones hardly get faster. They take some milliseconds. */
+const priceQueries = 200;
+
+/**
+ * Answers price queries as clients send them, with a key and ceilings of its own, so that nothing is counted. Otherwise a
+ * thread's first price query takes some milliseconds, and the next ones several times as long as later.
+ */
+export function warmPrices(image: Image, serviceOf: ServiceOf): void {
+  const [keys, ceilings] = [new KeyTable(), new Limits()];
+  const key = generateKey();
+  keys.put({ id: 1, hash: hashKey(key), expires_at: null, revoked_at: null }, 0);
+  ceilings.configure(0, maxBurst, maxQuota);
+  ceilings.enter(0, monthOf(Date.now()), 0);
+  const service = serviceOf({ keys, ceilings, traffic: { refused() {}, unauthorized() {} } });
+  let query = "";
+  const request: RequestHead = {
+    getQuery: () => query,
+    getHeader: (name) => (name === headerNames.authorization ? `Bearer ${key}` : ""),
+    forEach() {},
+  };
+  const [path = ""] = keyedPaths.keys();
+  for (let i = 0; i < priceQueries; i++) {
+    query = `procedure=${image.codes[i % image.procedures]}&limit=${1 + (i % 50)}`;
+    service.answer(request, path, "GET", false);
+  }
 }

@@ -3,8 +3,10 @@ import { test } from "node:test";
 import { readPlaces } from "../../datasets/places.ts";
 import { syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
 import { ApiError } from "../../server/api/errors.ts";
-import { maxWarmingMs, warm } from "../../server/serving/warm.ts";
+import { maxWarmingMs, warm, warmPrices } from "../../server/serving/warm.ts";
+import { serviceOf } from "../support/asking.ts";
 import { ask, imageWith, versionsOf } from "../support/endpoint-oracle.ts";
+import { pricesPath } from "../support/server.ts";
 
 /** Tests what a serving thread answers before it listens. */
 
@@ -61,5 +63,27 @@ test("a fault of this service isn't passed over", () => {
         () => 0,
       ),
     { message: "a fault" },
+  );
+});
+
+test("price queries are answered before a thread listens, with a key that clients can't have", () => {
+  const statuses = new Map<number, number>();
+  const made = (own: Pick<Parameters<typeof serviceOf>[0], "keys" | "ceilings">) => {
+    const service = serviceOf({ ...own, versions, now: Date.now, steadyNow: () => performance.now() });
+    const { answer } = service;
+    service.answer = (request, path, method, hasBody) => {
+      assert.equal(path, pricesPath);
+      const reply = answer.call(service, request, path, method, hasBody);
+      statuses.set(reply.status, (statuses.get(reply.status) ?? 0) + 1);
+      return reply;
+    };
+    return service;
+  };
+  warmPrices(image, made);
+  assert.ok((statuses.get(200) ?? 0) >= 100, JSON.stringify([...statuses]));
+  // Some procedures of a small sample have no prices.
+  assert.deepEqual(
+    [...statuses.keys()].filter((status) => status !== 200 && status !== 404),
+    [],
   );
 });
