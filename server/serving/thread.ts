@@ -137,6 +137,7 @@ function start(data: ServeData, published: readonly PublishedVersion[]): Started
   const shares = data.shares && new AddressShares(data.shares.limits, data.shares.buffer);
   const versions = versionsOf(published);
   const steadyNow = steadyClock();
+  // No closure may hold the first versions, so that their memory can be freed.
   const serviceOf: ServiceOf = (own) =>
     new Service({
       keys: own.keys,
@@ -144,7 +145,7 @@ function start(data: ServeData, published: readonly PublishedVersion[]): Started
       names,
       days: new UsageDays(data.days),
       events: new UsageEvents(data.events),
-      versions,
+      versions: own.versions,
       now: Date.now,
       steadyNow,
       takeShare:
@@ -156,7 +157,7 @@ function start(data: ServeData, published: readonly PublishedVersion[]): Started
       traffic: own.traffic,
       report: (error) => report(error, ids.announce()),
     });
-  const service = serviceOf({ keys, ceilings: permits ?? new Limits(data.ceilings), traffic });
+  const service = serviceOf({ versions, keys, ceilings: permits ?? new Limits(data.ceilings), traffic });
   const { corsOrigins } = data;
   const answer: Respond = (request, path, method, hasBody) => service.answer(request, path, method, hasBody);
   const answerApi = corsOrigins.length === 0 ? answer : withCors(answer, corsOrigins);
@@ -164,7 +165,7 @@ function start(data: ServeData, published: readonly PublishedVersion[]): Started
     pages === undefined || isApiPath(path)
       ? answerApi(request, path, method, hasBody)
       : pages.respond(request, path, method, hasBody);
-  warmPrices(versions.images[0], serviceOf);
+  warmPrices(versions, serviceOf);
   warm(versions.images[0], (path, query) => service.read(path, query), cpuMs);
   const connections = new Connections(data.maxConnections, data.connections);
   const log =

@@ -2,6 +2,7 @@ import { type Image, textAt } from "../../engine/query.ts";
 import { KeyTable } from "../accounts/key-table.ts";
 import { generateKey, hashKey } from "../accounts/keys.ts";
 import { Limits } from "../accounts/limits.ts";
+import type { Versions } from "../api/endpoint.ts";
 import { ApiError } from "../api/errors.ts";
 import { keyedPaths } from "../api/routes.ts";
 import { monthOf } from "../shared/months.ts";
@@ -64,9 +65,9 @@ function requestsOf(image: Image, round: number): [path: string, query: Record<s
   ];
 }
 
-/** Makes a service that answers from the thread's images with other keys and ceilings. */
+/** Makes a service with other versions, keys and ceilings than the thread's own. */
 export type ServiceOf = (
-  own: Pick<ConstructorParameters<typeof Service>[0], "keys" | "ceilings" | "traffic">,
+  own: Pick<ConstructorParameters<typeof Service>[0], "versions" | "keys" | "ceilings" | "traffic">,
 ) => Service;
 
 /** Price queries after which the next ones hardly get faster. They take some milliseconds. */
@@ -76,13 +77,14 @@ const priceQueries = 200;
  * Answers price queries as clients send them, with a key and ceilings of its own, so that nothing is counted. Otherwise a
  * thread's first price query takes some milliseconds, and the next ones several times as long as later.
  */
-export function warmPrices(image: Image, serviceOf: ServiceOf): void {
+export function warmPrices(versions: Versions, serviceOf: ServiceOf): void {
+  const [image] = versions.images;
   const [keys, ceilings] = [new KeyTable(), new Limits()];
   const key = generateKey();
   keys.put({ id: 1, hash: hashKey(key), expires_at: null, revoked_at: null }, 0);
   ceilings.configure(0, maxBurst, maxQuota);
   ceilings.enter(0, monthOf(Date.now()), 0);
-  const service = serviceOf({ keys, ceilings, traffic: { refused() {}, unauthorized() {} } });
+  const service = serviceOf({ versions, keys, ceilings, traffic: { refused() {}, unauthorized() {} } });
   let query = "";
   const request: RequestHead = {
     getQuery: () => query,

@@ -68,8 +68,8 @@ test("a fault of this service isn't passed over", () => {
 
 test("price queries are answered before a thread listens, with a key that clients can't have", () => {
   const statuses = new Map<number, number>();
-  const made = (own: Pick<Parameters<typeof serviceOf>[0], "keys" | "ceilings">) => {
-    const service = serviceOf({ ...own, versions, now: Date.now, steadyNow: () => performance.now() });
+  const made = (own: Pick<Parameters<typeof serviceOf>[0], "versions" | "keys" | "ceilings">) => {
+    const service = serviceOf({ ...own, now: Date.now, steadyNow: () => performance.now() });
     const { answer } = service;
     service.answer = (request, path, method, hasBody) => {
       assert.equal(path, pricesPath);
@@ -79,7 +79,7 @@ test("price queries are answered before a thread listens, with a key that client
     };
     return service;
   };
-  warmPrices(image, made);
+  warmPrices(versions, made);
   assert.ok((statuses.get(200) ?? 0) >= 100, JSON.stringify([...statuses]));
   // Some procedures of a small sample have no prices.
   assert.deepEqual(
