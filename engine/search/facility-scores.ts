@@ -89,9 +89,10 @@ export function facilityScorer(index: SearchIndex, terms: readonly Term[]): Scor
     const quality = weight === 0 ? 0 : sum / weight;
     return { worst, score: (2 * quality + coverage) / 3 };
   };
-  const scores: FacilityScore[] = [];
+  const scores = new Map<number, FacilityScore>();
   return (facility) => {
-    scores[facility] ??= computed(facility);
-    return scores[facility];
+    const known = scores.get(facility) ?? computed(facility);
+    scores.set(facility, known);
+    return known;
   };
 }

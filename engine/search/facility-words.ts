@@ -50,10 +50,13 @@ export function findByWords(
     // It is found at a better rank already.
     if (hows?.[facility] === whole && !isCoded) continue;
     const { worst, score } = scoreOf(facility);
+    if (!isCoded || worst !== exact) {
+      found.enter(facility, rankOfLevel(worst), score);
+      continue;
+    }
     const isOfPlace = (term: Term) =>
       !term.isNeeded || term.code === facility || isThere(index, term, facility);
-    const named = terms.every(isOfPlace) ? ranks.nameInPlace : ranks.plainNameInPlace;
-    found.enter(facility, isCoded && worst === exact ? named : rankOfLevel(worst), score);
+    found.enter(facility, terms.every(isOfPlace) ? ranks.nameInPlace : ranks.plainNameInPlace, score);
   }
 }
 
@@ -63,13 +66,14 @@ const placeFields = (1 << cityField) | (1 << cityPartField) | (1 << stateField);
 export const isThere = (index: SearchIndex, term: Term, facility: number) =>
   (fieldsOf(index, term, facility) & placeFields) !== 0;
 
+const ranksOfLevels: Readonly<Record<number, Rank>> = {
+  [exact]: ranks.significantWords,
+  [prefix]: ranks.significantBegun,
+  [oneTypo]: ranks.oneTypo,
+};
+
 /** @param level of the word that matches worst */
-export const rankOfLevel = (level: number): Rank =>
-  ({
-    [exact]: ranks.significantWords,
-    [prefix]: ranks.significantBegun,
-    [oneTypo]: ranks.oneTypo,
-  })[level] ?? ranks.guess;
+export const rankOfLevel = (level: number): Rank => ranksOfLevels[level] ?? ranks.guess;
 
 /** The words of an unofficial name mean its hospital. The other words have to match it, too. */
 export function enterUnofficialName(image: Image, terms: readonly Term[]): void {
