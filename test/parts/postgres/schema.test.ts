@@ -112,19 +112,20 @@ test("a new account finds R + 1 tokens, and no more", async () => {
 });
 
 /** When an account's tokens were last counted, in seconds. */
-async function secondsOf(account: number): Promise<number> {
-  const sql = "SELECT extract(epoch FROM at)::double precision AS at FROM hcqs.limits WHERE account = $1";
-  return (await database.query<{ at: number }>(sql, [account])).rows[0].at;
+/** When an account's level was set. Seconds as a float would be rounded, and PGlite's clock may stand still meanwhile. */
+async function microsecondsOf(account: number): Promise<number> {
+  const sql = "SELECT (extract(epoch FROM at) * 1000000)::text AS at FROM hcqs.limits WHERE account = $1";
+  return Number((await database.query<{ at: string }>(sql, [account])).rows[0].at);
 }
 
 test("the bucket gets R tokens a second, and holds R + 1", async () => {
   const account = await newAccount(10, endless);
   for (const seconds of [0.25, 0.45, 1, 3600]) {
     await set(account, `level = 0, at = clock_timestamp() - interval '${seconds} s'`);
-    const before = await secondsOf(account);
+    const before = await microsecondsOf(account);
     const [{ granted }] = await take([asking(account, 50)]);
-    const passed = (await secondsOf(account)) - before;
-    assert.ok(passed >= seconds);
+    const passed = ((await microsecondsOf(account)) - before) / 1e6;
+    assert.ok(passed >= seconds, `${passed} s`);
     assert.equal(granted, Math.floor(Math.min(11, 10 * passed)));
   }
 });
