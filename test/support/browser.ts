@@ -13,6 +13,7 @@ import {
 } from "playwright-core";
 import { sizeFrom } from "../long/trial.ts";
 import { maxWaitMs, until } from "./connection.ts";
+import { slowBrowsers } from "./slowness.ts";
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -31,9 +32,6 @@ const program = { executablePath: "/usr/bin/chromium-headless-shell", args: ["--
 
 /** How often each test that clicks runs. If it isn't set, once, and the other tests run, too. */
 const clickRounds = process.env.CLICK_ROUNDS === undefined ? null : sizeFrom("CLICK_ROUNDS", 1);
-/** Tests that click run in a browser as slow as an old phone beside the machines on which tests run. */
-const slowdown = 4;
-let isSlowed = false;
 
 const openPages = new Set<Page>();
 
@@ -58,11 +56,11 @@ export function test(name: string, run: Run): void {
  */
 export function testOfClicks(name: string, run: Run): void {
   const slowly: Run = async (t) => {
-    isSlowed = true;
+    const end = slowBrowsers();
     try {
       await run(t);
     } finally {
-      isSlowed = false;
+      end();
     }
   };
   if (clickRounds === null) declare(name, slowly);
@@ -142,10 +140,6 @@ export async function openPage(
   page.setDefaultTimeout(maxWaitMs);
   openPages.add(page);
   page.once("close", () => openPages.delete(page));
-  if (isSlowed) {
-    const session = await context.newCDPSession(page);
-    await session.send("Emulation.setCPUThrottlingRate", { rate: slowdown });
-  }
   const faults: { text: string; url?: string }[] = [];
   const asked: string[] = [];
   const provoked = new Set<string>();

@@ -5,6 +5,7 @@ import { readFileSync, symlinkSync } from "node:fs";
 import { get, type IncomingMessage } from "node:http";
 import path from "node:path";
 import { after, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
 import { sizeFrom, trialRandom } from "../long/trial.ts";
 import { freePort } from "../support/connection.ts";
 import { repository } from "../support/deployment.ts";
@@ -112,8 +113,17 @@ test("no client notices that servers of 0.1.0 are replaced one after the other",
     .replace("listen 80;", `listen 127.0.0.1:${port};`);
   t.after(await startProxy(nginxCommand(folder, block), folder, port));
 
-  const ask = (target: string, key = reader) =>
-    fetch(`http://127.0.0.1:${port}/api/v1/${target}`, { headers: { Authorization: `Bearer ${key}` } });
+  let repeated = 0;
+  /** Where a busy machine is too slow to count, clients ask again when the answer says. */
+  const ask = async (target: string, key = reader): Promise<Response> => {
+    const headers = { Authorization: `Bearer ${key}` };
+    const answer = await fetch(`http://127.0.0.1:${port}/api/v1/${target}`, { headers });
+    if (answer.status !== 503) return answer;
+    await answer.arrayBuffer();
+    repeated++;
+    await setTimeout(1000 * Number(answer.headers.get("Retry-After")));
+    return ask(target, key);
+  };
   const bodyOf = async (target: string): Promise<unknown> => {
     const answer = await ask(target);
     const body: unknown = await answer.json();
@@ -214,6 +224,7 @@ test("no client notices that servers of 0.1.0 are replaced one after the other",
   for (const ended of await Promise.allSettled([working, replacing]))
     if (ended.status === "rejected") throw ended.reason;
 
+  assert.ok(repeated <= requests / 100, `${repeated} requests were repeated`);
   assert.deepEqual([...outcomes.keys()].sort(), [200, 429]);
   const admitted = outcomes.get(200);
   assert.equal(admitted, 1000, "all of the quota and no more");
@@ -225,5 +236,5 @@ test("no client notices that servers of 0.1.0 are replaced one after the other",
     events.filter(({ account }) => account === "small").map(({ threshold }) => threshold),
     [80, 90, 100],
   );
-  t.diagnostic(`${done} requests, ${before.size} answers compared`);
+  t.diagnostic(`${done} requests, ${repeated} repeated, ${before.size} answers compared`);
 });
