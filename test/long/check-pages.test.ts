@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { before, test } from "node:test";
-import { DuckDBInstance } from "@duckdb/node-api";
 import { importFile } from "../../datasets/cms/import.ts";
 import { readPlaces } from "../../datasets/places.ts";
 import type { Image } from "../../engine/query.ts";
@@ -23,14 +22,12 @@ import { dataPath } from "../support/data.ts";
 import { ask, imageWith, versionsOf } from "../support/endpoint-oracle.ts";
 import { readBack } from "../support/fixtures.ts";
 import { type Random, seededRandom } from "../support/random.ts";
+import { duckdb, type Row, rowsBy } from "../support/statements.ts";
 
 /**
  * Tests that figures of pages can be checked by CMS's files alone: the statements that stand on a page are run as they
  * are, beside files with the names in them. A newer revision changes neither the statements nor the figures.
  */
-
-const duckdb = await (await DuckDBInstance.create(":memory:")).connect();
-await duckdb.run(`SET file_search_path = '${folder}'`);
 
 const years = [2021, 2022, 2023];
 const places = readPlaces();
@@ -93,19 +90,6 @@ function foldAt(versions: Versions, address: string) {
   const [, page] = /<a href="([^"]*)">this page/.exec(fold) ?? [];
   const [, api] = /in the API at <code class="long">([^<]*)</.exec(fold) ?? [];
   return { statements, page: plain(page ?? ""), api: plain(api ?? "") };
-}
-
-type Row = Record<string, string | number>;
-async function rowsBy(sql: string): Promise<Row[]> {
-  const rows = (await duckdb.runAndReadAll(sql)).getRowObjectsJson();
-  return rows.map((row) =>
-    Object.fromEntries(
-      Object.entries(row).map(([name, value]) => [
-        name,
-        ["ccn", "apc", "state"].includes(name) ? String(value) : Number(value),
-      ]),
-    ),
-  );
 }
 
 const cents = (dollars: number) => Math.round(dollars * 100) / 100;

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
-import { DuckDBInstance } from "@duckdb/node-api";
 import { importFile } from "../../../datasets/cms/import.ts";
 import { readPlaces } from "../../../datasets/places.ts";
 import { csvPieces, type Image } from "../../../engine/query.ts";
@@ -28,26 +27,9 @@ import { dataPath } from "../../support/data.ts";
 import { ask as askOf, imageWith, refusal, versionsOf } from "../../support/endpoint-oracle.ts";
 import { readBack } from "../../support/fixtures.ts";
 import { seededRandom } from "../../support/random.ts";
+import { rowsBy } from "../../support/statements.ts";
 
 /** Tests that the statements of "Check this number" give a page's figures, from CMS's file alone. */
-
-const duckdb = await (await DuckDBInstance.create(":memory:")).connect();
-await duckdb.run(`SET file_search_path = '${folder}'`);
-
-type Row = Record<string, number | string>;
-
-/** @returns rows whose numbers are numbers; CCNs and codes stay texts */
-async function rowsBy(sql: string): Promise<Row[]> {
-  const rows = (await duckdb.runAndReadAll(sql)).getRowObjectsJson();
-  return rows.map((row) =>
-    Object.fromEntries(
-      Object.entries(row).map(([name, value]) => [
-        name,
-        name === "ccn" || name === "apc" ? String(value) : Number(value),
-      ]),
-    ),
-  );
-}
 
 const cents = (dollars: number) => Math.round(dollars * 100) / 100;
 
