@@ -35,14 +35,14 @@ export function findNames(
   // Two names are alike if they differ in small words only.
   for (const facility of whole.get(oneWord(words)) ?? []) found.enter(facility, ranks.wholeName, 0.5);
   const withoutFillers = words.filter((word) => !fillers.has(word));
-  for (const query of [words, withoutFillers])
-    for (const facility of longestName(image, query)) found.enter(facility, ranks.nameInPlace, 0.5);
   const plain = withoutFillers.filter((word) => !questions.has(word));
   // Each leaves words of the one before it out, or is the same.
   const queries = [words, withoutFillers, plain].filter(
     (query, i, all) => query.length !== all[i - 1]?.length,
   );
   for (const query of queries) {
+    if (query !== plain)
+      for (const facility of longestName(image, query)) found.enter(facility, ranks.nameInPlace, 0.5);
     const meant = query.map(meaningOf);
     const isOwn = (word: string) => !kinds.has(word);
     const own = query.filter((_, i) => isOwn(meant[i]));

@@ -91,8 +91,11 @@ export function facilityScorer(index: SearchIndex, terms: readonly Term[]): Scor
   };
   const scores = new Map<number, FacilityScore>();
   return (facility) => {
-    const known = scores.get(facility) ?? computed(facility);
-    scores.set(facility, known);
-    return known;
+    let score = scores.get(facility);
+    if (score === undefined) {
+      score = computed(facility);
+      scores.set(facility, score);
+    }
+    return score;
   };
 }
