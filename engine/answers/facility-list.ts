@@ -165,11 +165,12 @@ export function listFacilities(image: Image, filter: FacilityFilter, sort: Facil
   const wanted = status === "all" ? -1 : rowStatuses.indexOf(status);
   const states = filter.states && new Set(filter.states.map((state) => stateIndex.get(state)));
   const isAnyFacility = (states ?? isFacilityWanted ?? near) === undefined;
-  const extent = near && extentOf(near, near.miles);
-  const distanceTo = near && extent && distancesFrom(image, near, extent);
+  const circle = near && { ...near, ...extentOf(near, near.miles) };
+  const distanceTo = circle && distancesFrom(image, circle);
   const sortedAt = sortedBy(image, sort, procedure !== undefined);
-  const facilities: [from: number, to: number][] =
-    near && extent ? facilitiesAround(image, near, extent) : [[0, stateOf.length]];
+  const facilities: [from: number, to: number][] = circle
+    ? facilitiesAround(image, circle)
+    : [[0, stateOf.length]];
   const ranges = procedure === undefined ? facilities : rowsOf(image, procedure, facilities);
   const most = ranges.reduce((sum, [start, end]) => sum + end - start, 0);
   const items = new Uint32Array(most);
@@ -258,7 +259,7 @@ function sortedBy(
  * The returned function computes a facility's distance in tenths of a mile. It returns −1 if the facility is too far
  * away, and undefined if the facility's location is unknown.
  */
-function distancesFrom(image: Image, { latitude, longitude, miles }: Circle, { north, east }: Extent) {
+function distancesFrom(image: Image, { latitude, longitude, miles, north, east }: Circle & Extent) {
   const { placeOf, placeLatitude, placeLongitude } = image;
   return (facility: number): number | undefined => {
     const there = placeOf[facility];

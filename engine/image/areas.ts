@@ -54,23 +54,20 @@ function makeAreas({ placeOf, placeLatitude, placeLongitude }: Image): Areas {
 }
 
 /**
- * Returns ranges of facilities, ascending, that have all facilities around a point, and all without a known place.
+ * Returns ranges of facilities, ascending, that have all facilities in a circle, and all without a known place.
  * O(facilities / 64). @returns pairs of the first facility and the one after the last
  */
-export function facilitiesAround(
-  image: Image,
-  { latitude, longitude }: Point,
-  extent: Extent,
-): [from: number, to: number][] {
+export function facilitiesAround(image: Image, circle: Point & Extent): [from: number, to: number][] {
+  const { latitude, longitude } = circle;
   const { south, north, west, east, hasUnplaced } = areasOf(image);
   const ranges: [from: number, to: number][] = [];
   let last: [from: number, to: number] | undefined;
   for (let area = 0; area < south.length; area++) {
     const isNear =
-      south[area] <= latitude + extent.north &&
-      north[area] >= latitude - extent.north &&
-      west[area] <= longitude + extent.east &&
-      east[area] >= longitude - extent.east;
+      south[area] <= latitude + circle.north &&
+      north[area] >= latitude - circle.north &&
+      west[area] <= longitude + circle.east &&
+      east[area] >= longitude - circle.east;
     if (!isNear && hasUnplaced[area] === 0) continue;
     const from = area * facilitiesPerArea;
     const to = Math.min(image.placeOf.length, from + facilitiesPerArea);
