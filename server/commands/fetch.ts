@@ -121,14 +121,15 @@ async function fetchOffer(offer: Offer, options: FetchOptions, caller: Caller, n
   try {
     await importAndPrint({ ...importOptions, totalsFile }, process.env);
   } catch (error) {
+    if (!(error instanceof DataError)) throw error;
+    const { subject } = error;
+    const files = totalsFile === null ? [path] : [path, totalsFile];
+    const file = files.find((one) => subject.startsWith(one));
     // Errors about the folder or the registry don't concern the downloaded files.
-    const file = [path, totalsFile ?? path].find(
-      (one) => error instanceof DataError && error.subject.startsWith(one),
-    );
-    if (!(error instanceof DataError) || file === undefined) throw error;
+    if (file === undefined) throw error;
     const other = file === path ? "" : `, or import ${path} without --totals`;
     throw new DataError(
-      error.subject,
+      subject,
       error.found,
       `${error.expected}; delete ${file} to download it again${other}`,
     );

@@ -51,7 +51,7 @@ async function importedYear(year: number, revision: number): Promise<Image> {
 }
 
 let served: Versions;
-/** The same, and a newer revision of each year with other amounts. */
+/** The versions of `served`, and a newer revision of each year with other amounts. */
 let later: Versions;
 before(async () => {
   const newestFirst = years.toReversed();

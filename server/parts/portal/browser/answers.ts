@@ -80,6 +80,13 @@ export const isAbsence = (error: unknown): error is Failure =>
 export const isServed = (name: string, datasets: readonly Dataset[] = []) =>
   datasets.length === 0 || datasets.some((one) => [String(one.data_year), one.data_version].includes(name));
 
+/** Parts the data versions in an address, separated by commas, into those among the data and the others. */
+export function servedOf(versions: string | null, datasets: readonly Dataset[] | undefined) {
+  const all = versions?.split(",") ?? [];
+  const kept = all.filter((one) => isServed(one, datasets));
+  return { kept, gone: all.filter((one) => !kept.includes(one)) };
+}
+
 /** Leaves out parameters that are null or empty. @param version a data version or a year */
 export function pathOf(
   path: string,

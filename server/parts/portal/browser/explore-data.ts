@@ -14,6 +14,7 @@ import {
   pathOf,
   type SearchAnswer,
   type Standing,
+  servedOf,
   type TrendsAnswer,
   unlessFailed,
 } from "./answers.ts";
@@ -111,13 +112,12 @@ export function viewOf(choice: Choice, ask: Ask): View {
   if (year === null && versions === null) return servedView(choice, ask);
   const datasets = unlessFailed(ask<[DatasetsAnswer]>(pathOf("/datasets"))[0])?.data;
   const gone = year === null || isServed(year, datasets) ? null : year;
-  const all = versions?.split(",") ?? [];
-  const kept = all.filter((one) => isServed(one, datasets));
+  const { kept, gone: others } = servedOf(versions, datasets);
   const served = {
     year: gone === null ? year : null,
     versions: gone === null && kept.length > 0 ? kept.join(",") : null,
   };
-  const goneVersions = all.filter((one) => !kept.includes(one) && one !== gone);
+  const goneVersions = others.filter((one) => one !== gone);
   return { ...servedView({ ...choice, ...served }, ask), gone, goneVersions, asked: { year, versions } };
 }
 

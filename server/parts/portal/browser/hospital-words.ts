@@ -12,6 +12,7 @@ import {
   isServed,
   type ProcedureAnswer,
   pathOf,
+  servedOf,
   type TrendsAnswer,
   unlessFailed,
 } from "./answers.ts";
@@ -90,8 +91,7 @@ export function hospitalViewOf(
     const doing = nearby ? [{ ...around, procedure: nearby.code, status: "all" }] : [];
     return zip === null ? [] : [around, ...doing].map((of) => pathOf("/healthcare/facilities", of, year));
   };
-  const all = compared?.split(",") ?? [];
-  const kept = all.filter((one) => isServed(one, datasets));
+  const { kept, gone: goneVersions } = servedOf(compared, datasets);
   const trendPaths = procedure
     ? [`${segment}/trends`, "/healthcare/trends"].map((path) =>
         pathOf(path, { procedure: procedure.code, versions: kept.join(",") }),
@@ -106,15 +106,7 @@ export function hospitalViewOf(
   const [own = null] = ask<FacilityTrendsAnswer[]>(...trendPaths.slice(0, 1));
   const [trends = null] = ask<TrendsAnswer[]>(...trendPaths.slice(1));
   return {
-    ...{
-      gone: null,
-      goneVersions: all.filter((one) => !kept.includes(one)),
-      answer,
-      code,
-      procedure,
-      nearby,
-      datasets,
-    },
+    ...{ gone: null, goneVersions, answer, code, procedure, nearby, datasets },
     ...{ own: unlessFailed(own), trends: unlessFailed(trends), near: unlessFailed(near) },
     nearDoing: unlessFailed(nearDoing),
   };
