@@ -9,42 +9,30 @@ import { readdirSync, readFileSync } from "node:fs";
 const slowdown = 4;
 const runMs = 10;
 
-function read(path: string): string {
+/** @returns undefined if the process has ended meanwhile */
+function ifAlive<Result>(work: () => Result): Result | undefined {
   try {
-    return readFileSync(path, "utf8");
+    return work();
   } catch {
-    // The process has ended.
-    return "";
+    return undefined;
   }
 }
 
 /** Returns the processes that draw the pages of browsers which `pid` or a process begun by it has begun. */
-function renderersBelow(pid: number | "self"): number[] {
-  const threads = readTasks(pid);
+function renderersBelow(pid: number): number[] {
+  const read = (path: string) => ifAlive(() => readFileSync(`/proc/${path}`, "utf8")) ?? "";
+  const threads = ifAlive(() => readdirSync(`/proc/${pid}/task`)) ?? [];
   const children = threads.flatMap((thread) =>
-    read(`/proc/${pid}/task/${thread}/children`).split(" ").filter(Boolean).map(Number),
+    read(`${pid}/task/${thread}/children`).split(" ").filter(Boolean).map(Number),
   );
   return children.flatMap((child) => [
-    ...(read(`/proc/${child}/cmdline`).includes("--type=renderer") ? [child] : []),
+    ...(read(`${child}/cmdline`).includes("--type=renderer") ? [child] : []),
     ...renderersBelow(child),
   ]);
 }
 
-function readTasks(pid: number | "self"): string[] {
-  try {
-    return readdirSync(`/proc/${pid}/task`);
-  } catch {
-    return [];
-  }
-}
-
 function signal(pids: readonly number[], name: NodeJS.Signals): void {
-  for (const pid of pids)
-    try {
-      process.kill(pid, name);
-    } catch {
-      // It has ended.
-    }
+  for (const pid of pids) ifAlive(() => process.kill(pid, name));
 }
 
 /** Slows browsers until the returned function is called. */
@@ -56,7 +44,7 @@ export function slowBrowsers(): () => void {
     timer = setTimeout(stop, runMs);
   };
   const stop = () => {
-    stopped = renderersBelow("self");
+    stopped = renderersBelow(process.pid);
     signal(stopped, "SIGSTOP");
     timer = setTimeout(run, runMs * (slowdown - 1));
   };

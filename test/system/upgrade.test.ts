@@ -145,7 +145,7 @@ test("no client notices that servers of 0.1.0 are replaced one after the other",
     ],
   ]);
   const before = new Map<string, unknown>();
-  for (const target of [...targets]) {
+  for (const target of targets) {
     const answer = await ask(target);
     if (answer.status === 200) before.set(target, await answer.json());
     else await answer.arrayBuffer();
