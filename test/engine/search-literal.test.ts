@@ -12,30 +12,30 @@ import {
 } from "../support/literal.ts";
 import { seededRandom } from "../support/random.ts";
 import { realHospitals } from "../support/relevance.ts";
+import { rounds, sampled } from "../support/rounds.ts";
 import { checkSentence, sentenceAbout } from "../support/sentences.ts";
 
-/** Tests what searches for facilities promise, with CMS's directory. `test/long` tries everything. */
+/** Tests what searches for facilities promise, with CMS's directory: with a tenth of its words, names and cities, and in long trials with all. */
 
 const seed = 20_260_401;
 const hospitals = realHospitals();
 const image = imageOfHospitals(hospitals);
 const check = literalChecker(image, hospitals);
-const { always, sampled } = literalQueries(hospitals, seed);
+const { always, further } = literalQueries(hospitals, seed);
 
 test("every word, name and city finds whatever literally has it, in the promised order, and is sure of one thing only", () => {
   for (const query of always) check(query, null);
 });
 
-test("so does a tenth of all beginnings and pairs of words, and a tenth of everything within a state", () => {
+test("so do beginnings and pairs of words, and everything within a state", () => {
   const random = seededRandom(seed);
   const states = Object.keys(stateNames);
-  for (const query of sampled) if (random.int(10) === 0) check(query, null);
-  for (const query of [...always, ...sampled]) if (random.int(10) === 0) check(query, random.pick(states));
+  for (const query of sampled(further)) check(query, null);
+  for (const query of sampled([...always, ...further])) check(query, random.pick(states));
 });
 
 test("a city's name with the word hospital finds its hospitals, and so do its state before it, and words for around", () => {
-  const random = seededRandom(seed);
-  checkCities(image, hospitals, () => random.int(10) === 0);
+  checkCities(image, hospitals);
 });
 
 test("a city whose name is a word of most hospitals is surely meant where it is spelt so, with words for a hospital", () => {
@@ -70,7 +70,7 @@ const statesOf = new Map(
 test("a county with a state is surely a hospital of another state only if its name has the state's letters or name", () => {
   const random = seededRandom(seed);
   const states = Object.keys(stateNames);
-  for (const { city } of hospitals) {
+  for (const { city } of sampled(hospitals)) {
     const state = random.pick(states);
     const query = `hospitals in ${city} County, ${state}`;
     const { documents, scores } = search(image, "facility", query, 0, 1);
@@ -86,22 +86,24 @@ test("a county with a state is surely a hospital of another state only if its na
 
 test("whole names within words that say nothing or ask are found, and no other hospital is sure", () => {
   const random = seededRandom(seed);
-  for (const hospital of hospitals) checkSentence(image, sentenceAbout(hospital, random));
+  for (let round = 0; round < rounds(1); round++)
+    for (const hospital of sampled(hospitals)) checkSentence(image, sentenceAbout(hospital, random));
 });
 
-test("the country's name behind a place or a hospital's name and place changes nothing", () => {
+test("the country's name behind a place or a hospital's name and place leads to the same hospital", () => {
   const random = seededRandom(seed);
-  for (const { name, city, state } of hospitals)
+  for (const { name, city, state } of sampled(hospitals))
     for (const query of [
       `hospitals in ${city}, ${state}`,
       `${city}, ${state}`,
       `${name}, ${city}, ${state}`,
     ]) {
-      if (random.int(20) > 0) continue;
       const alone = search(image, "facility", query, 0, 5);
       const country = random.pick(["USA", "U.S.A.", "United States"]);
       const { total, documents } = search(image, "facility", `${query}, ${country}`, 0, 5);
-      assert.deepEqual([query, total, documents[0]], [query, alone.total, alone.documents[0]]);
+      assert.deepEqual([query, documents[0]], [query, alone.documents[0]]);
+      // A last word may be a beginning, such as the RI of New Port Richey.
+      assert.ok(total > 0 && total <= alone.total, `${query}: ${total} of ${alone.total}`);
     }
 });
 
@@ -176,8 +178,7 @@ test("a city with hospitals beside a procedure isn't meant if a larger one of it
 });
 
 test("a Spanish article before a city or state says nothing, unless a city's name begins with it", () => {
-  const random = seededRandom(seed);
-  const places = [...statesOf.keys()].filter(() => random.int(10) === 0);
+  const places = sampled(statesOf.keys());
   const allFound = (query: string) => search(image, "facility", query, 0, hospitals.length).documents;
   for (const place of ["bronx", "florida", ...places])
     for (const article of ["el", "la", "los", "las"]) {
@@ -186,12 +187,12 @@ test("a Spanish article before a city or state says nothing, unless a city's nam
       const query = `hospitales en ${article} ${place}`;
       const found = new Set(allFound(query));
       assert.ok(found.size > 0, query);
-      for (const facility of allFound(`hospitals in ${place}`)) assert.ok(found.has(facility), query);
+      for (const facility of allFound(`hospitales en ${place}`)) assert.ok(found.has(facility), query);
     }
 });
 
 test("the letters VA before a word for a hospital name Veterans Affairs and are no sure state", () => {
-  for (const city of new Set(hospitals.map((each) => each.city)))
+  for (const city of sampled(new Set(hospitals.map((each) => each.city))))
     for (const query of [`va hospital ${city}`, `VA hospital in ${city}`]) {
       const { absent, scores } = search(image, "facility", query, 0, 1);
       assert.ok(!(scores[0] >= 0.5), query);
@@ -257,11 +258,12 @@ test("any word beside a hospital's whole name and city is set aside, and the hos
   const checkBeside = besideNameChecker(image, hospitals);
   const random = seededRandom(seed);
   const words = wordsOfDocuments();
-  for (const word of words) if (random.int(10) === 0) checkBeside(word, random.pick(hospitals));
+  for (const word of sampled(words)) checkBeside(word, random.pick(hospitals));
+  for (const hospital of sampled(hospitals)) checkBeside(random.pick(words), hospital);
 });
 
 test("letters with two meanings have another search that finds something else, and null where the state leads", () => {
-  checkAlternatives(image, hospitals, seededRandom(seed), 600);
+  checkAlternatives(image, hospitals, seededRandom(seed), rounds(1000));
   const alternativeTo = (query: string) => search(image, "facility", query, 0, 1).alternative;
   for (const query of ["va", "va hospital", "hospitals in VA", "mercy in", "cleveland ok"])
     assert.equal(alternativeTo(query), null, query);

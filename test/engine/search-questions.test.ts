@@ -361,7 +361,7 @@ describe("a place beside any procedure", () => {
     const random = seededRandom(20_260_401);
     for (const term of terms)
       for (const code of codes) {
-        if (random.int(100) >= rounds(1)) continue;
+        if (random.int(200) >= rounds(1)) continue;
         const end = `${random.pick([" ", " in "])}${code.toLowerCase()}`;
         const query = term + end;
         const isRead = ({ place }: ReturnType<typeof search>) =>

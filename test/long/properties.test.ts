@@ -10,6 +10,7 @@ for (const tests of [
   "engine/changes",
   "engine/exports",
   "engine/search",
+  "engine/search-literal",
   "engine/search-questions",
   "engine/search-texts",
 ])

@@ -16,6 +16,7 @@ import { placesNamed } from "../../engine/search/places.ts";
 import { isMedical } from "../../engine/search/procedure-terms.ts";
 import { type Random, seededRandom } from "./random.ts";
 import { find, type Hospital, snapshotOfHospitals } from "./relevance.ts";
+import { sampled } from "./rounds.ts";
 
 /**
  * What searches for facilities promise, tried with the words of a directory: whatever a name, a city or a state literally has
@@ -85,10 +86,10 @@ function wordsOf(hospital: Hospital): Words {
   };
 }
 
-/** The queries to try: `always`, and those of which a sample is enough in quick tests. */
+/** The queries to try: `always`, and those of which quick tests try a part. */
 export interface LiteralQueries {
   always: readonly string[];
-  sampled: readonly string[];
+  further: readonly string[];
 }
 
 export function literalQueries(hospitals: readonly Hospital[], seed: number): LiteralQueries {
@@ -113,7 +114,7 @@ export function literalQueries(hospitals: readonly Hospital[], seed: number): Li
   });
   return {
     always: [...new Set([...words, ...names, ...cities, ...saying])],
-    sampled: [...new Set([...beginnings, ...pairs])],
+    further: [...new Set([...beginnings, ...pairs])],
   };
 }
 
@@ -286,9 +287,8 @@ export const imageOfHospitals = (hospitals: readonly Hospital[]): Image =>
  * Asserts that a city's name and the word hospital find all of its hospitals, surely if its state stands there, that the
  * state may stand before it, and that a search around it is one for a place.
  */
-export function checkCities(image: Image, hospitals: readonly Hospital[], isTried: () => boolean): void {
-  for (const there of Map.groupBy(hospitals, ({ city, state }) => `${city}, ${state}`).values()) {
-    if (!isTried()) continue;
+export function checkCities(image: Image, hospitals: readonly Hospital[]): void {
+  for (const there of sampled(Map.groupBy(hospitals, ({ city, state }) => `${city}, ${state}`).values())) {
     const [{ city, state, zip = "" }] = there;
     const withState = ["hospital ST", "ST hospital"].map((way) => `${city} ${way.replace("ST", state)}`);
     withState.push(`${city} ${state.toLowerCase()} hospital`, `hospitals in ${city}, ${state}`);
