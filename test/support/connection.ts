@@ -9,6 +9,9 @@ import * as v from "valibot";
 /** The longest wait of a test, in milliseconds. It says nothing about what is right: a busy machine is slow. */
 export const maxWaitMs = 120_000;
 const pollMs = 10;
+/** A wait rests for so many times as long as its condition takes, because tests beside it need the CPU. */
+const restFactor = 4;
+const maxRestMs = 500;
 
 /**
  * Calls a function until the result isn't undefined, null or false.
@@ -21,11 +24,13 @@ export async function until<Result>(
 ): Promise<NonNullable<Exclude<Result, false>>> {
   const deadline = Date.now() + maxWaitMs;
   for (;;) {
+    const begunMs = performance.now();
     const result = await condition();
+    const restMs = restFactor * (performance.now() - begunMs);
     if (result !== undefined && result !== null && result !== false)
       return result as NonNullable<Exclude<Result, false>>;
     if (Date.now() > deadline) throw new Error(`waited ${maxWaitMs} ms in vain for ${what}${told(there())}`);
-    await delay(pollMs);
+    await delay(Math.min(maxRestMs, Math.max(pollMs, restMs)));
   }
 }
 

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { setTimeout as delay } from "node:timers/promises";
 import { Connection } from "./connection.ts";
 import { temporaryFolder } from "./folders.ts";
 import { metricsText } from "./metrics-text.ts";
@@ -11,11 +12,13 @@ import {
   ready,
   requestText,
   spawnServer,
+  until,
 } from "./server.ts";
 
 /** Servers that share accounts through PostgreSQL, and clients that count what they admit. */
 
 const datasetsDir = datasetsFolder(currentOnly);
+const restMs = 5;
 
 /** Runs a command such as `keys list` on a database, as on a machine without a server. */
 export function runOn(url: string, command: string, ...args: string[]): Promise<Finished> {
@@ -76,7 +79,7 @@ export class SharedServer {
 
   async kill(): Promise<void> {
     this.signal("SIGKILL");
-    while (this.#process?.hasEnded === false) await new Promise(setImmediate);
+    await until("the server's end", () => this.#process?.hasEnded !== false);
   }
 
   async readiness(): Promise<number> {
@@ -139,8 +142,9 @@ export class SharedClient {
     return ceiling() === "burst" ? "burst" : "quota";
   }
 
+  /** After a refusal it rests for a moment, because tests beside it need the CPU. */
   async askUntil(isDone: () => boolean): Promise<void> {
-    while (!isDone()) await this.ask();
+    while (!isDone()) if ((await this.ask()) !== "admitted") await delay(restMs);
   }
 
   close(): void {
