@@ -114,6 +114,16 @@ test("every file that a document names without a link exists", () => {
   assert.deepEqual(missing, []);
 });
 
+test("the lock file, the changelog and the documents name the version of package.json", () => {
+  const lock = JSON.parse(read("package-lock.json"));
+  const [, newest] = /^## (\d+\.\d+\.\d+)/m.exec(read("CHANGELOG.md")) ?? [];
+  const packed = faults((text) => text.match(/(?<=\bhealthcare-charge-query-service-).*(?=\.tgz)/g) ?? []);
+  assert.deepEqual(
+    [lock.version, lock.packages[""].version, newest, ...packed],
+    [...Array(3).fill(description.version), `server/README.md: ${description.version}`],
+  );
+});
+
 test("the documented plans have the limits of the service's plans", () => {
   const rows = documentAt("server/README.md").matchAll(
     /^\| `(\w+)` \| ([\d,]+|its own) \| ([\d,]+|its own) \|$/gm,

@@ -161,7 +161,7 @@ export class Metrics {
     );
     counter(
       "hcqs_limit_refusals_total",
-      "Requests answered with 429, by ceiling. clock: the server's clock was changed, and the month's usage wasn't loaded yet",
+      "Requests answered with 429, by ceiling. clock: the server's clock was changed, and the month's usage wasn't loaded yet. address: an address has used its share of the pages' key",
       ["ceiling"],
       ({ refused }) => Object.entries(refused).map(([ceiling, count]) => [{ ceiling }, count]),
     );
