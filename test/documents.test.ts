@@ -114,6 +114,17 @@ test("every file that a document names without a link exists", () => {
   assert.deepEqual(missing, []);
 });
 
+test("every file that a comment names exists", () => {
+  const code = tracked.filter((path) => /^(?:server|datasets|engine|bench|test)\/.*\.ts$/.test(path));
+  const missing = code.flatMap((path) =>
+    (read(path).match(/\/\*.*?\*\/|(?<!:)\/\/[^\n]*/gs) ?? [])
+      .flatMap((comment) => comment.match(/(?<![\w./-])(?:[\w-]+\/)*[\w.-]+\.ts\b/g) ?? [])
+      .filter((name) => !tracked.some((other) => other === name || other.endsWith(`/${name}`)))
+      .map((name) => `${path}: ${name}`),
+  );
+  assert.deepEqual(missing, []);
+});
+
 test("the lock file, the changelog and the documents name the version of package.json", () => {
   const lock = JSON.parse(read("package-lock.json"));
   const [, newest] = /^## (\d+\.\d+\.\d+)/m.exec(read("CHANGELOG.md")) ?? [];

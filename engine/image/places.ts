@@ -15,7 +15,7 @@ export interface Places {
 
 /** Cities, ascending by key. Coordinates are the means of their ZIP codes', in millionths of a degree. */
 export interface Cities {
-  /** The city as one word, a space and the state, such as `newyork NY`; see `cityWord`. */
+  /** The city as one word, a space and the state, such as `newyork NY`; see `cityKey`. */
   key: readonly string[];
   /** The city and its state, such as `Boston, MA`. */
   name: readonly string[];

@@ -219,10 +219,10 @@ function besideUnknown({ image, index, terms, found }: FacilitySearch): void {
   found.ignored = unknown.map(({ word }) => word);
 }
 
-/** Most words of which any two are set aside; of more, each alone. */
+/** Maximum number of words of which two at once are set aside. Of more words, only one is. */
 const mostInPairs = 8;
 
-/** No term, each of some terms, and all pairs of them. */
+/** No term, each of some terms, and all pairs of them if they are few. */
 function fewestFirst(terms: readonly Term[]): (readonly Term[])[] {
   const others = terms.length > mostInPairs ? [] : terms;
   const pairs = others.flatMap((term, i) => others.slice(i + 1).map((other) => [term, other]));

@@ -220,8 +220,8 @@ function isUnlike(image: Image, word: string): boolean {
 
 /**
  * A city with hospitals, or a large one. `isOne` says that no other city of its name may be meant; then `near` has its state.
- * Of the cities with hospitals, it has far more than every namesake, and no namesake without hospitals is larger. Of the
- * others, it is far larger than every namesake.
+ * A city with hospitals has far more of them than every namesake, and no namesake has more ZIP codes. A city without
+ * hospitals has far more ZIP codes than every namesake.
  */
 function cityNamed(image: Image, words: readonly string[]): { near: string; isOne: boolean } | undefined {
   const there = facilitiesInCity(image, words);

@@ -29,7 +29,7 @@ export const gate = { shut: 0, open: 1, ending: 2 } as const;
 export interface ThreadCode {
   gate: SharedArrayBuffer;
   trustedProxies: number;
-  /** URL of the module that serves pages beside the API; see `serving/part.ts`. */
+  /** URL of the module that serves pages beside the API; see `serving/pages-part.ts`. */
   pagesModule: string | undefined;
 }
 

@@ -77,7 +77,7 @@ export class Loader {
 
   #makeThread(): Worker {
     const thread = new Worker(new URL("./load-thread.ts", import.meta.url), {
-      // The thread refuses a snapshot before its heap is full. V8 would end the process.
+      // The thread refuses a snapshot before its heap is full. V8 might end the process.
       resourceLimits: {
         maxOldGenerationSizeMb: Math.ceil(this.#maxBytes / megabyte),
         maxYoungGenerationSizeMb,

@@ -48,13 +48,13 @@ export interface Taken {
 
 /** Counts what happens, for the metrics. */
 export interface PermitMeter {
-  /** A call for so many accounts was sent. */
+  /** A call for permits of some accounts was sent. */
   called(accounts: number): void;
   /** Permits weren't used in their life, and go back. */
   expired(permits: number): void;
   /** Permits may have been granted by a call that has failed. */
   lost(permits: number): void;
-  /** Requests were answered that have waited so long. */
+  /** Requests were answered after a wait. */
   waited(requests: number, ms: number): void;
 }
 

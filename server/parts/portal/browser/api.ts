@@ -1,7 +1,7 @@
 import { type Ask, Failure, isAbsence, type Known } from "./answers.ts";
 import { context, drawIn, type PageSettings } from "./context.ts";
 
-/** Reads the server's texts in the page. Sends requests with the visitor's key, or else the key of `PORTAL_ACCOUNT`. */
+/** Reads the settings and answers that the server has put into the page. Sends requests with the visitor's key, or else the key of `PORTAL_ACCOUNT`. */
 
 function settingsIn(page: Document): PageSettings {
   return jsonIn(page, "settings");

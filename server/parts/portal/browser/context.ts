@@ -45,9 +45,11 @@ export function drawIn(other: PageContext): void {
   context = other;
 }
 
-/** The HTML of a page's body, and its title and description as plain text; empty if they don't depend on the address. */
+/** A page as the server draws it. */
 export interface DrawnPage {
+  /** HTML. */
   body: string;
+  /** Plain text, like the description. Both are empty if they don't depend on the address. */
   title: string;
   description: string;
   /** Whether the page's hospital isn't in the data. */
