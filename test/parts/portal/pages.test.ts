@@ -103,6 +103,36 @@ test("/openapi.json returns the API description without a key", async () => {
   assert.deepEqual(described.body, openapiDocument());
 });
 
+/** The words that a page shows, without its elements. */
+async function wordsOf(target: string): Promise<string> {
+  const html = (await ask(`GET ${target}`)).body.toString();
+  const [, body] = /<body>(.*)<\/body>/s.exec(html) ?? [];
+  return (body ?? "")
+    .replaceAll(/<(script|pre)\b.*?<\/\1>/gs, "")
+    .replaceAll(/<[^>]*>/g, "")
+    .replaceAll(/\s+/g, " ");
+}
+
+test("a page says how many hospitals and which states its amounts leave out, and why", async () => {
+  const words = await wordsOf("/?procedure=5073");
+  assert.match(
+    words,
+    /2 of 3 hospitals in the data that do it have a price\. 1 row is incomplete\. Its charge isn't zero: it isn't published, and no figure counts it\./,
+  );
+  assert.match(
+    words,
+    /Maryland sets its own hospital prices, [^.]+\. No hospital with a price: 48 states, DC and Puerto Rico\./,
+  );
+});
+
+test("no page shows a value that isn't a text", async () => {
+  for (const target of ["/?procedure=5072&state=NY", "/?procedure=5073", "/facilities/000001"]) {
+    const words = await wordsOf(target);
+    assert.ok(words.length > 1000, `${target}: ${words}`);
+    assert.doesNotMatch(words, /\b(true|false|undefined|NaN|\[object)\b/, target);
+  }
+});
+
 test("paths below /api get the API's 401 response and not a page", async () => {
   for (const path of ["/api", "/api/", "/api/v2", "/api/v1/nothing"]) {
     const { status, body } = await ask(`GET ${path}`);

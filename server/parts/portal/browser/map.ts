@@ -176,7 +176,7 @@ function gapsText(rows: Map<string, StateRow>, reasons: Map<string, string>): st
   const missing = statesOnMap.filter((code) => !rows.has(code));
   const maryland = missing.includes("MD") && reasons.get("MD");
   const others = missing.filter((code) => code !== "MD" || !maryland);
-  const named = others.length > 8 ? `${others.length} states` : others.map(stateName).join(", ");
+  const named = others.length > 8 ? statesText(others) : others.map(stateName).join(", ");
   return [maryland && `${maryland}.`, named && `No hospital with a price: ${named}.`]
     .filter(Boolean)
     .join(" ");
