@@ -3,6 +3,7 @@ import "../support/mapped.ts";
 import "../parts/portal/account.test.ts";
 import "../parts/portal/begun-words.test.ts";
 import "../parts/portal/host.test.ts";
+import "../parts/portal/html-text.test.ts";
 import "../parts/portal/kept-pages.test.ts";
 import "../parts/portal/loading.test.ts";
 import "../parts/portal/pages.test.ts";

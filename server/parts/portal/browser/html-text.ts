@@ -20,10 +20,15 @@ interface Draft extends Pieces {
 
 /** A value of a template, at its place while the template is read. */
 class Field {
-  readonly index: number;
+  // A public field would be copied, too.
+  readonly #index: number;
+
+  get index(): number {
+    return this.#index;
+  }
 
   constructor(index: number) {
-    this.index = index;
+    this.#index = index;
     // Copied into an element's attributes, it becomes one of them by this name.
     Object.defineProperty(this, `${mark}${index}`, { value: this, enumerable: true });
   }
