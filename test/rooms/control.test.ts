@@ -1,5 +1,6 @@
 // Runs these test files in one process, because loading the modules takes as long as the tests of one file.
 import "../support/mapped.ts";
+import "../control/connections.test.ts";
 import "../control/heap.test.ts";
 import "../control/ops.test.ts";
 import "../control/running.test.ts";
@@ -8,3 +9,4 @@ import "../control/settings.test.ts";
 import "../control/state.test.ts";
 import "../control/strip-cache.test.ts";
 import "../control/traffic.test.ts";
+import "../control/work-budget.test.ts";

@@ -76,6 +76,7 @@ for (const end of ["SIGTERM", "SIGKILL"] as const)
     await (end === "SIGTERM" ? server.stop([0, 1]) : server.kill());
     await server.begin();
     await isEnded();
+    assert.match(server.log, /"reason":"[^"]+".*"msg":"the accounts can't be read from the database"/);
   });
 
 test("a server that has no room for what it reads from the database admits nothing until it has", async (t) => {
