@@ -14,6 +14,9 @@ const states = entriesOf("absent-state").flatMap(({ what, phrases }) =>
     state: what.slice(0, 2).toLowerCase(),
   })),
 );
+const all = [...kinds, ...states];
+/** The words with which any phrase begins. */
+const starts = new Set(all.map(({ phrase: [first] }) => first));
 
 /**
  * Names the kinds of hospitals, and the states, that words ask for and that this data can't have. The code of the state in
@@ -28,7 +31,8 @@ export function absentHospitals(
 ): readonly Absent[] {
   const index = indexOf(image, "facility");
   const code = searched?.toLowerCase();
-  const named = [...kinds, ...states].flatMap(({ phrase, absent, state }) => {
+  if (!words.some((word) => starts.has(word)) && !states.some(({ state }) => state === code)) return [];
+  const named = all.flatMap(({ phrase, absent, state }) => {
     const isNamed =
       (state !== undefined && state === code) ||
       (phrase[0] !== code && words.some((_, at) => phrase.every((word, i) => words[at + i] === word)));

@@ -12,16 +12,18 @@ import {
   facilitiesWith,
   fieldsOf,
   levelMask,
+  matching,
   matchSound,
   matchTypos,
   type Term,
   termsOf,
 } from "./matching.ts";
-import { mostPlaceWords, placesNamed } from "./places.ts";
+import { namesOf } from "./names.ts";
+import { mayBeRegion, mostPlaceWords, placesNamed } from "./places.ts";
 import { isMedical, isOfProcedures, termsIn } from "./procedure-terms.ts";
 import { bodyParts, procedureMeaning } from "./procedure-words.ts";
 import { saintsInEnglish } from "./reading.ts";
-import { initialsOf, meaningOf, saysSomething, splitWords } from "./text.ts";
+import { meaningOf, saysSomething } from "./text.ts";
 import { findWord, isInFields, type SearchIndex } from "./text-index.ts";
 import { allowedTypos } from "./typos.ts";
 
@@ -55,14 +57,12 @@ export function findOtherwise(search: FacilitySearch): void {
  */
 function byInitials({ image, index, terms, found }: FacilitySearch): void {
   const needed = terms.filter(({ isNeeded }) => isNeeded);
+  const { initials } = namesOf(image);
   for (const term of needed) {
-    if (needed.length < 2 || !/^[a-z]{3,6}$/.test(term.word)) continue;
     const others = needed.filter((other) => other !== term);
-    const named = facilitiesWith(index, others).filter(
-      (facility) =>
-        initialsOf(splitWords(textAt(image.facilityName, facility))).includes(term.word) &&
-        found.isWanted(facility),
-    );
+    const alike = initials.get(term.word);
+    if (alike === undefined || others.length === 0) continue;
+    const named = others.reduce((left, other) => matching(index, other, left), alike).filter(found.isWanted);
     const [facility] = named;
     if (named.length !== 1 || !others.every((other) => isThere(index, other, facility))) continue;
     found.enter(facility, ranks.significantWords, 1);
@@ -98,7 +98,11 @@ const isNamed = (index: SearchIndex, terms: readonly Term[], facility: number) =
     return term.code === facility || (fieldsOf(index, typed, facility) & (1 << nameField)) !== 0;
   });
 
-const departments = Array.from([...phrasesOf("department"), ...doctors], (phrase) => phrase.split(" "));
+/** The words of departments and of those who work there, by the first word. */
+const departments = Map.groupBy(
+  Array.from([...phrasesOf("department"), ...doctors], (phrase) => phrase.split(" ").map(meaningOf)),
+  ([first]) => first,
+);
 
 /** The words that may say nothing about which hospital is meant: departments, procedures, and words of sentences. */
 function asideIn(index: SearchIndex, words: readonly string[]): ReadonlySet<string> {
@@ -111,14 +115,12 @@ function asideIn(index: SearchIndex, words: readonly string[]): ReadonlySet<stri
     bodyParts.has(procedureMeaning(word)) ||
     absent.has(procedureMeaning(word)) ||
     (isOfProcedures(word) && !isInNames(word));
-  const isAt = (phrase: readonly string[], at: number) =>
-    phrase.every((word, i) => meaningOf(words[at + i] ?? "") === meaningOf(word));
+  const meant = words.map(meaningOf);
+  const departmentsAt = (first: string, at: number) =>
+    departments.get(first)?.filter((phrase) => phrase.every((word, i) => meant[at + i] === word)) ?? [];
   return new Set([
-    ...departments
-      .filter((phrase) => words.some((_, at) => isAt(phrase, at)))
-      .flat()
-      .map(meaningOf),
-    ...words.filter(isProcedure).map(meaningOf),
+    ...meant.flatMap(departmentsAt).flat(),
+    ...meant.filter((_, at) => isProcedure(words[at])),
   ]);
 }
 
@@ -132,9 +134,9 @@ function besideAside({ image, index, words, found }: FacilitySearch): void {
   const isAside = (word: string) => aside.has(meaningOf(word));
   const terms = termsOf(image, index, words, (word) => saysSomething(word) && !isAside(word));
   enterUnofficialName(image, terms);
-  const scoreOf = facilityScorer(index, terms);
   const there = facilitiesWith(index, terms).filter(found.isWanted);
   if (there.length === 0) return;
+  const scoreOf = facilityScorer(index, terms);
   const scores = new Map(there.map((facility) => [facility, scoreOf(facility)]));
   const first = there.reduce((a, b) => ((scores.get(b)?.score ?? 0) > (scores.get(a)?.score ?? 0) ? b : a));
   const needed = terms.filter(({ isNeeded }) => isNeeded);
@@ -252,7 +254,7 @@ function besideRegion({ image, index, words, found }: FacilitySearch): void {
   for (let length = Math.min(mostPlaceWords, words.length - 1); length > 0; length--)
     for (let start = 0; start + length <= words.length; start++) {
       const region = words.slice(start, start + length);
-      if (placesNamed(image, region)[0]?.kind !== "region") continue;
+      if (!mayBeRegion(region) || placesNamed(image, region)[0]?.kind !== "region") continue;
       const others = [...words.slice(0, start), ...words.slice(start + length)];
       const terms = termsOf(image, index, others, saysSomething);
       const there = facilitiesWith(index, terms).filter(found.isWanted);

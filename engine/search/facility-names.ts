@@ -45,20 +45,30 @@ export function findNames(
       for (const facility of longestName(image, query)) found.enter(facility, ranks.nameInPlace, 0.5);
     const meant = query.map(meaningOf);
     const isOwn = (word: string) => !kinds.has(word);
-    const own = query.filter((_, i) => isOwn(meant[i]));
-    if (!isPlaceInstead(image, words, own))
-      for (const facility of unofficial.get(oneWord(own)) ?? none)
-        found.enter(facility, ranks.nameInPlace, 0.5);
-    for (let at = 1; at < query.length; at++)
+    const all = meant.join("");
+    const own = meant.filter(isOwn).join("");
+    const byUnofficial = unofficial.get(own) ?? none;
+    const isPlace = () =>
+      isPlaceInstead(
+        image,
+        words,
+        query.filter((_, i) => isOwn(meant[i])),
+      );
+    if (byUnofficial.length > 0 && !isPlace())
+      for (const facility of byUnofficial) found.enter(facility, ranks.nameInPlace, 0.5);
+    // Where the words before `at` end in `all` and in `own`.
+    let [end, ownEnd] = [0, 0];
+    for (let at = 1; at < query.length; at++) {
+      const { length } = meant[at - 1];
+      end += length;
+      if (isOwn(meant[at - 1])) ownEnd += length;
       for (const isNameFirst of [true, false]) {
-        const place = isNameFirst ? query.slice(at) : query.slice(0, at);
-        if (place.length > mostPlaceWords) continue;
-        const name = isNameFirst ? meant.slice(0, at) : meant.slice(at);
-        const key = name.join("");
+        if ((isNameFirst ? query.length - at : at) > mostPlaceWords) continue;
+        const key = isNameFirst ? all.slice(0, end) : all.slice(end);
         const byWhole = whole.get(key) ?? none;
-        const byPlain = significant.get(name.filter(isOwn).join("")) ?? none;
+        const byPlain = significant.get(isNameFirst ? own.slice(0, ownEnd) : own.slice(ownEnd)) ?? none;
         if (byWhole.length + byPlain.length === 0) continue;
-        const there = placesNamed(image, place);
+        const there = placesNamed(image, isNameFirst ? query.slice(at) : query.slice(0, at));
         for (const facility of there.length === 0 ? [] : [...byWhole, ...byPlain]) {
           const where = there.find((each) => isIn(image, facility, each));
           if (where === undefined) continue;
@@ -68,6 +78,7 @@ export function findNames(
           else found.enter(facility, where.kind === "state" ? ranks.allWords : ranks.plainNameInPlace, 0.2);
         }
       }
+    }
   }
 }
 

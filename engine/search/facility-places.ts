@@ -142,10 +142,11 @@ function placeAlone(
   // Words that say nothing elsewhere may name a city: `many hospital LA`.
   const apart = placeAround(image, words, capitals, isForHospitals);
   if (apart !== undefined) return apart;
+  const [first, last] = [words.findIndex(saysSomething), words.findLastIndex(saysSomething)];
   for (let length = Math.min(mostPlaceWords, words.length); length > 0; length--)
     for (let start = 0; start + length <= words.length; start++) {
+      if (first >= 0 && (start > first || start + length <= last)) continue;
       const [before, after] = [words.slice(0, start), words.slice(start + length)];
-      if (!before.every(saysNothing) || !after.every(saysNothing)) continue;
       const found = placeBetween(image, before, words.slice(start, start + length), after, capitals);
       if (found !== undefined) return found;
     }
@@ -160,7 +161,8 @@ function placeAround(
   isBeside: (word: string) => boolean,
 ): PlaceAlone | undefined {
   const span = words.filter((word) => !isBeside(word));
-  if (span.length < 2 || span.length > mostPlaceWords) return undefined;
+  // Words with none beside them are looked up anyway.
+  if (span.length < 2 || span.length > mostPlaceWords || span.length === words.length) return undefined;
   const start = words.indexOf(span[0]);
   const [before, after] = [words.slice(0, start), words.slice(start).filter(isBeside)];
   return placeBetween(image, before, span, after, capitals);
@@ -194,9 +196,12 @@ const betweenPlaces = new RegExp(`,|&|\\b(?:${[...phrasesOf("between")].join("|"
 
 /** Finds the hospitals of several places: `dallas, fort worth`. */
 export function findSeveralPlaces(image: Image, { text }: Asked, found: Found): void {
-  const parts = text.split(betweenPlaces).map((part) => splitWords(part).filter(saysSomething));
-  const places = parts.map((words) => placesNamed(image, words)[0]?.facilities ?? []);
-  if (places.length < 2 || places.some((there) => there.length === 0)) return;
+  const parts = text.split(betweenPlaces);
+  if (parts.length < 2) return;
+  const places = parts
+    .map((part) => splitWords(part).filter(saysSomething))
+    .map((words) => placesNamed(image, words)[0]?.facilities ?? []);
+  if (places.some((there) => there.length === 0)) return;
   for (const facility of places.flat()) found.enter(facility, ranks.rest, 1);
 }
 

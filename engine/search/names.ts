@@ -3,7 +3,7 @@ import { type Image, textAt } from "../image/image.ts";
 import { atOnce, itemsPerStep, type Steps } from "../steps.ts";
 import { isCountyWord } from "./counties.ts";
 import { entriesOf, fillers, kinds } from "./lexicon.ts";
-import { meaningOf, oneWord, plainWords, splitWords } from "./text.ts";
+import { initialsOf, meaningOf, oneWord, plainWords, splitWords } from "./text.ts";
 
 /** Finds hospitals by whole names: official ones, and the unofficial ones of the lexicon. */
 
@@ -16,9 +16,14 @@ export interface Names {
   unofficial: ReadonlyMap<string, readonly number[]>;
   /** A name without small words and words such as hospital, as one word → the hospitals. */
   significant: ReadonlyMap<string, readonly number[]>;
+  /** The initials of an official name → the hospitals. */
+  initials: ReadonlyMap<string, readonly number[]>;
   /** Most words of an unofficial name. */
   mostWords: number;
 }
+
+/** More initials are no word that people say. */
+const mostInitials = 6;
 
 const namesByImage = new WeakMap<Image, Names>();
 
@@ -31,8 +36,10 @@ export function* makeNames(image: Image): Steps<Names> {
   const whole = new Map<string, number[]>();
   const unofficial = new Map<string, number[]>();
   const significant = new Map<string, number[]>();
-  const enter = (names: Map<string, number[]>, words: readonly string[], facility: number) => {
-    const key = oneWord(words);
+  const initials = new Map<string, number[]>();
+  const enter = (names: Map<string, number[]>, words: readonly string[], facility: number) =>
+    enterKey(names, oneWord(words), facility);
+  const enterKey = (names: Map<string, number[]>, key: string, facility: number) => {
     const same = names.get(key);
     if (same === undefined) names.set(key, [facility]);
     else if (same.at(-1) !== facility) same.push(facility);
@@ -49,7 +56,10 @@ export function* makeNames(image: Image): Steps<Names> {
   };
   for (let facility = 0; facility < image.stateOf.length; facility++) {
     if (facility % itemsPerStep === 0) yield;
-    enterName(splitWords(textAt(image.facilityName, facility)), facility);
+    const words = splitWords(textAt(image.facilityName, facility));
+    enterName(words, facility);
+    for (const letters of initialsOf(words))
+      if (letters.length <= mostInitials) enterKey(initials, letters, facility);
   }
   for (const [i, { what, phrases }] of entriesOf("hospital").entries()) {
     if (i % itemsPerStep === 0) yield;
@@ -64,7 +74,7 @@ export function* makeNames(image: Image): Steps<Names> {
       mostWords = Math.max(mostWords, words.length);
     }
   }
-  const names = { exact, whole, unofficial, significant, mostWords };
+  const names = { exact, whole, unofficial, significant, initials, mostWords };
   namesByImage.set(image, names);
   return names;
 }
@@ -95,11 +105,13 @@ export function unofficialNameIn(
   const { unofficial, mostWords } = namesOf(image);
   const meant = words.map(meaningOf);
   const all = [...words.keys()].filter((i) => !fillers.has(words[i]));
+  const joined = all.map((i) => meant[i]).join("");
+  const ends = [0];
+  for (const [at, i] of all.entries()) ends.push(ends[at] + meant[i].length);
   for (let length = Math.min(mostWords, all.length); length > 0; length--)
     for (let start = 0; start + length <= all.length; start++) {
-      const positions = all.slice(start, start + length);
-      const facilities = unofficial.get(positions.map((i) => meant[i]).join(""));
-      if (facilities !== undefined) return { facilities, positions };
+      const facilities = unofficial.get(joined.slice(ends[start], ends[start + length]));
+      if (facilities !== undefined) return { facilities, positions: all.slice(start, start + length) };
     }
   return undefined;
 }

@@ -107,8 +107,10 @@ const articles = phrasesOf("article");
  * Returns the facilities in the cities that a nickname stands for. @param nickname as one word, such as `longisland`
  * @param only the code of the state that the cities have to be in
  */
-export function facilitiesOfNickname(index: SearchIndex, nickname: string, only?: string): number[] {
-  return (nicknames.get(nickname) ?? [])
+export function facilitiesOfNickname(index: SearchIndex, nickname: string, only?: string): readonly number[] {
+  const cities = nicknames.get(nickname);
+  if (cities === undefined) return none;
+  return cities
     .filter(({ state }) => only === undefined || state === only)
     .flatMap(({ state, names }) => names.flatMap((name) => facilitiesIn(index, name, state)));
 }
@@ -122,7 +124,9 @@ function facilitiesIn(index: SearchIndex, city: string, state: string): readonly
 
 /** Returns the facilities in the cities of a name. @param city as one word */
 const facilitiesOfCity = (index: SearchIndex, city: string): readonly number[] =>
-  index.inCity.get(findWord(index, city)) ?? [];
+  index.inCity.get(findWord(index, city)) ?? none;
+
+const none: readonly number[] = [];
 
 /**
  * Finds the facilities in a city. The state may follow: `saint louis mo`. A nickname, such as NYC, means its cities.
@@ -272,6 +276,13 @@ export function placesNamed(image: Image, words: readonly string[]): Place[] {
     places.push({ kind: "state", name: state, states: [state], facilities: facilitiesOfState(image, state) });
   return places.length > 0 ? places : regionsNamed(image, words);
 }
+
+/** Whether words may be a region, so that few words have to be looked up: see `placesNamed`. */
+export const mayBeRegion = (words: readonly string[]): boolean =>
+  partsOfStates.has(words[0]) ||
+  isCounty(words) ||
+  regions.has(words.join(" ")) ||
+  nicknamesOfRegions.has(oneWord(words));
 
 const wordsForStates = phrasesOf("state-noun");
 

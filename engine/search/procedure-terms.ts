@@ -82,6 +82,8 @@ interface TermsOfText {
   namedWords: ReadonlySet<string>;
 }
 
+const noTerms: TermsOfText = { held: undefined, absent: undefined, named: [], namedWords: new Set() };
+
 /**
  * Finds the longest term for a procedure in a group, and the longest for a procedure in no group. The words of a term
  * may be in any order. The second term is left out if it is a part of a term for a group's procedure, or says nothing
@@ -90,6 +92,15 @@ interface TermsOfText {
  * @param query see `read`
  */
 export function termsIn(query: readonly string[]): TermsOfText {
+  const text = query.join(" ");
+  if (latest?.text !== text) latest = { text, terms: findTerms(query) };
+  return latest.terms;
+}
+
+/** What `termsIn` found last. A search asks several times for the same words. */
+let latest: { text: string; terms: TermsOfText } | undefined;
+
+function findTerms(query: readonly string[]): TermsOfText {
   termsByWord ??= allTerms();
   const terms = termsByWord;
   const words = query.map(procedureMeaning);
@@ -105,6 +116,7 @@ export function termsIn(query: readonly string[]): TermsOfText {
   const found = [...typed]
     .flatMap((word) => terms.get(word) ?? [])
     .filter((term) => term.words.every((word) => typed.has(word)));
+  if (found.length === 0) return noTerms;
   const helds = found.filter(({ isAbsent }) => !isAbsent);
   const held = longestOf(helds);
   const isPart = (term: ProcedureTerm) =>

@@ -96,8 +96,12 @@ function readForProcedures(image: Image, text: string): Asked {
   };
 }
 
+const noCapitals: ReadonlySet<string> = new Set();
+
 /** The words of two letters in capitals, in small letters; none if longer words are in capitals only, too. */
 export function capitalsIn(text: string): ReadonlySet<string> {
+  // Nearly all searches end here, and the expressions below take their time.
+  if (!/[A-Z]{2}/.test(text)) return noCapitals;
   const word = /(?<![\p{L}\d])[A-Z]{2}(?![\p{L}\d])/gu;
   const others = text.replace(word, "");
   const found = /\p{Ll}/u.test(others) || !/\p{L}/u.test(others) ? text.match(word) : null;
@@ -211,6 +215,7 @@ const kilometersPerMile = 1.609344;
 
 /** Takes off a distance, as `near`. */
 function withoutDistance(text: string): { text: string; miles: number | null } {
+  if (!/\d/.test(text)) return { text, miles: null };
   const [, number = "0", kilometers] = distance.exec(text) ?? [];
   const miles = Number(number) / (kilometers === undefined ? 1 : kilometersPerMile);
   return miles <= 0 || miles > maxMiles
@@ -229,6 +234,7 @@ const vertebrae = /\b([clt]\d{1,2})\s?[-/]\s?\d{1,2}\b/giu;
  * codes is written here, because it is the contract's, and no word that people choose.
  */
 function joinedCcn(text: string): string {
+  if (!/\d/.test(text)) return text;
   return text
     .replace(/\b(ccn[\s:#]*)(\d{5})\b/gi, "$10$2")
     .replace(/(?<![\d-])(\d{2})-([\da-z]\d{3})(?![\d-])/gi, "$1$2")
@@ -276,7 +282,12 @@ function isSaint(index: SearchIndex, name: string): boolean {
 const withoutArticles = (image: Image, words: readonly string[]) =>
   words.filter((word, i) => !articles.has(word) || i + 1 === words.length || isCityAt(image, words, i));
 
-type Phrases = ReadonlyMap<string, readonly string[]>;
+/** Phrases, and the words that replace each. */
+interface Phrases {
+  /** The first words of the phrases. */
+  starts: ReadonlySet<string>;
+  byPhrase: ReadonlyMap<string, readonly string[]>;
+}
 
 const articles = phrasesOf("spanish-article");
 const contractions = meaningsOf("spanish-contraction");
@@ -287,8 +298,8 @@ const phraseOf = ([first, ...others]: readonly string[]) =>
     " ",
   );
 
-const phrasesIn = (...kinds: string[]): Phrases =>
-  new Map(
+function phrasesIn(...kinds: string[]): Phrases {
+  const byPhrase = new Map(
     kinds
       .flatMap(entriesOf)
       .flatMap(({ what, phrases }) =>
@@ -298,6 +309,8 @@ const phrasesIn = (...kinds: string[]): Phrases =>
         ]),
       ),
   );
+  return { starts: new Set(Array.from(byPhrase.keys(), (phrase) => phrase.split(" ", 1)[0])), byPhrase };
+}
 
 const spanish = {
   facility: phrasesIn("spanish-for-hospitals", "spanish"),
@@ -340,14 +353,18 @@ export function saintsInEnglish(words: readonly string[]): readonly string[] | u
 /** Tells whether a word at a position isn't replaced. */
 type IsKept = (word: string, at: number) => boolean;
 
-function replaced(words: readonly string[], by: Phrases, isKept: IsKept): string[] {
+function replaced(words: readonly string[], { starts, byPhrase }: Phrases, isKept: IsKept): string[] {
   const read: string[] = [];
   for (let at = 0; at < words.length; ) {
+    if (!starts.has(words[at])) {
+      read.push(words[at++]);
+      continue;
+    }
     let length = Math.min(mostWords, words.length - at);
     const phrase = (count: number) => phraseOf(words.slice(at, at + count));
     // An article at the end belongs to what follows.
-    while (length > 1 && (articles.has(words[at + length - 1]) || !by.has(phrase(length)))) length--;
-    const english = length === 1 && isKept(words[at], at) ? undefined : by.get(phrase(length));
+    while (length > 1 && (articles.has(words[at + length - 1]) || !byPhrase.has(phrase(length)))) length--;
+    const english = length === 1 && isKept(words[at], at) ? undefined : byPhrase.get(phrase(length));
     read.push(...(english ?? [words[at]]));
     at += length;
   }
