@@ -1,3 +1,4 @@
+import { zeroBytes } from "./buffers.ts";
 import {
   beyondField,
   cityField,
@@ -42,7 +43,7 @@ export type Score = (facility: number) => FacilityScore;
 export function facilityScorer(index: SearchIndex, terms: readonly Term[]): Score {
   const { tokenStart, tokens, nameSizes } = index;
   const levelsByTerm = levelsOf(index, terms);
-  const asked = new Uint8Array(index.fields.length);
+  const asked = zeroBytes(index.fields.length);
   for (const { matches } of terms) for (const match of matches) asked[match >>> levelBits] = 1;
   const weights = terms.map(({ isNeeded }) => (isNeeded ? 1 : optionalWeight));
   const weight = weights.reduce((sum, each) => sum + each, 0);

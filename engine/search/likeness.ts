@@ -1,3 +1,4 @@
+import { zeroBytes } from "./buffers.ts";
 import {
   describedField,
   fieldBits,
@@ -26,12 +27,20 @@ const mostWithRareWord = 2;
 /** Worth of a query's word that the most similar term lacks, but another term of the group has. */
 const worthOfOtherTerms = 0.5;
 
+const raritiesByIndex = new WeakMap<SearchIndex, Float64Array>();
+
 /** Returns the weight of a word by the number of documents that have the word. */
-function raritiesAmong(documents: number): Float64Array {
-  return Float64Array.from(
-    { length: documents + 1 },
-    (_, count) => 1 - Math.log(Math.max(1, count)) / Math.log(2 * documents),
-  );
+function raritiesOf(index: SearchIndex): Float64Array {
+  let rarities = raritiesByIndex.get(index);
+  if (rarities === undefined) {
+    const documents = index.byName.length;
+    rarities = Float64Array.from(
+      { length: documents + 1 },
+      (_, count) => 1 - Math.log(Math.max(1, count)) / Math.log(2 * documents),
+    );
+    raritiesByIndex.set(index, rarities);
+  }
+  return rarities;
 }
 
 /**
@@ -51,7 +60,14 @@ export function likenessOf(
   const { tokenStart, tokens, byName } = index;
   const levelsByTerm = levelsOf(index, terms);
   const start = findWord(index, termStart);
-  const rarities = raritiesAmong(byName.length);
+  const rarities = raritiesOf(index);
+  /** How well the best term matches each word of the index. */
+  const bestLevels = zeroBytes(index.fields.length);
+  for (const { matches } of terms)
+    for (const match of matches) {
+      const word = match >>> levelBits;
+      bestLevels[word] = Math.max(bestLevels[word], match & levelMask);
+    }
   const weights = terms.map((term) => {
     let best = none;
     let count = 1;
@@ -95,11 +111,13 @@ export function likenessOf(
         term++;
         continue;
       }
-      let level = none;
+      const worth = rarities[countOf(index, word)];
+      all += worth;
+      const level = bestLevels[word];
+      if (level === none) continue;
+      matched += (worth * (level + exact)) / (2 * exact);
       for (let typed = 0; typed < terms.length; typed++) {
-        const here = levelsByTerm[typed][word];
-        level = Math.max(level, here);
-        if (here === none || hadBy[typed] === term) continue;
+        if (levelsByTerm[typed][word] === none || hadBy[typed] === term) continue;
         if (hadBy[typed] < first) {
           askedAnywhere += weights[typed];
           if (terms[typed].isNeeded) needed++;
@@ -107,9 +125,6 @@ export function likenessOf(
         hadBy[typed] = term;
         asked += weights[typed];
       }
-      const worth = rarities[countOf(index, word)];
-      all += worth;
-      if (level !== none) matched += (worth * (level + exact)) / (2 * exact);
     }
     let best = 0;
     for (let i = 0; i < shares.length; i++) {
@@ -141,7 +156,8 @@ export function procedureScorer(index: SearchIndex, terms: readonly Term[]): (do
     let worst = exact;
     let sum = 0;
     let isAllInName = true;
-    for (const [i, { phrases, code }] of needed.entries()) {
+    for (let i = 0; i < needed.length; i++) {
+      const { phrases, code } = needed[i];
       const phrase = phrases.get(document);
       let level = code === document ? exact : phrase === undefined ? none : phrase >>> fieldBits;
       let isInName = false;

@@ -1,10 +1,10 @@
 import type { Image } from "../image/image.ts";
+import { zeroBytes } from "./buffers.ts";
 import {
   documentsWith,
   exact,
   facilitiesWith,
   facilityWithCode,
-  isNumber,
   joinedPrefixLetters,
   levelBits,
   levelMask,
@@ -17,7 +17,7 @@ import {
   type Term,
 } from "./matching.ts";
 import { meaningOf, oneWord } from "./text.ts";
-import { findWord, type SearchIndex } from "./text-index.ts";
+import { findWord, isNumber, type SearchIndex } from "./text-index.ts";
 
 /** How a facility has the words of a query: as beginnings of words, or as whole words. */
 export const [begun, whole] = [1, 2];
@@ -25,7 +25,7 @@ export const [begun, whole] = [1, 2];
 export interface LiteralMatches {
   /** The facilities that have every word, ascending. */
   facilities: readonly number[];
-  /** For each of all facilities, how it has the words; empty if none has them. */
+  /** For each of all facilities, how it has the words, until the next search; empty if none has them. */
   hows: Uint8Array;
 }
 
@@ -50,7 +50,7 @@ export function literalMatches(image: Image, index: SearchIndex, words: readonly
   for (const term of terms) matchPhrases(index, term.word, [], term);
   const facilities = facilitiesWith(index, terms);
   if (facilities.length === 0) return noMatches;
-  const hows = new Uint8Array(index.byName.length);
+  const hows = zeroBytes(index.byName.length);
   for (const facility of facilities) hows[facility] = begun;
   let found: readonly number[] = facilities;
   for (const term of terms) {

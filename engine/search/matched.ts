@@ -18,8 +18,8 @@ export function matchedBy(image: Image, terms: readonly Term[], procedures: Uint
     const best = needed.map(() => ({ level: 0, fields: 0, words: [] as number[] }));
     for (let at = tokenStart[document]; at < tokenStart[document + 1]; at++) {
       const here = tokens[at] >>> fieldBits;
-      for (const [typed, levels] of levelsByTerm.entries()) {
-        const level = levels[here];
+      for (let typed = 0; typed < needed.length; typed++) {
+        const level = levelsByTerm[typed][here];
         if (level === none || level < best[typed].level) continue;
         if (level > best[typed].level) best[typed] = { level, fields: 0, words: [] };
         best[typed].fields |= 1 << (tokens[at] & fieldMask);

@@ -2,6 +2,7 @@ import { findFacility } from "../answers/facilities.ts";
 import { bytesAt, type Image, textAt } from "../image/image.ts";
 import { isZip } from "../image/places.ts";
 import { withPrefix } from "../sorted.ts";
+import { zeroBytes } from "./buffers.ts";
 import { groupOfCode, isHcpcsCode } from "./codes.ts";
 import {
   beyondField,
@@ -14,8 +15,8 @@ import {
 } from "./documents.ts";
 import { facilitiesOfNickname, formsOfState, stateOf } from "./places.ts";
 import { isBeforeInitial, meanings, oneWord, otherForms } from "./text.ts";
-import { countOf, documentsOf, findWord, isInFields, type SearchIndex } from "./text-index.ts";
-import { allowedTypos, codePoints, forEachClose, medicalEnding, soundOf, typosBetween } from "./typos.ts";
+import { countOf, documentsOf, findWord, isInFields, isNumber, type SearchIndex } from "./text-index.ts";
+import { allowedTypos, closeTo, codePoints, medicalEnding, soundOf, typosBetween } from "./typos.ts";
 
 /** Finds what the words of a query match: words of the index, documents that write a word apart, and codes. */
 
@@ -29,8 +30,6 @@ export const mostParts = 3;
 /** Minimum letters of the beginning of a word, and of several words joined. */
 const prefixLetters = 3;
 export const joinedPrefixLetters = 6;
-
-export const isNumber = (word: string) => /^[0-9]+$/.test(word);
 
 /** Whether a word may begin a longer one. The beginning of a number is another number. */
 export const mayBegin = (word: string) => word.length >= prefixLetters && !isNumber(word);
@@ -173,20 +172,19 @@ export function matchTypos(
   allowed = allowedTypos([...word].length),
 ): void {
   const { kind } = index;
-  const letters = [...word].length;
   // Words with digits don't match with typos, because another number means another place or procedure.
   if (allowed === 0 || /[0-9]/.test(word)) return;
-  forEachClose(index, word, letters, allowed, (close, typos) => {
-    if (typos === 0) return;
+  for (const { word: close, typos } of closeTo(index, word, allowed)) {
+    if (typos === 0) continue;
     if (kind === "procedure") {
       const found = textAt(index.words, close);
       const ending = medicalEnding.exec(found) ?? medicalEnding.exec(word);
-      if (ending !== null && !isSameStem(found, ending.index, word)) return;
+      if (ending !== null && !isSameStem(found, ending.index, word)) continue;
     }
     // A typo is unlikely to mean a word that only unofficial names, names of systems or initials have.
-    if (kind === "facility" && index.fields[close] === 1 << beyondField) return;
+    if (kind === "facility" && index.fields[close] === 1 << beyondField) continue;
     matches.push((close << levelBits) | (typos === 1 ? oneTypo : twoTypos));
-  });
+  }
 }
 
 /** Adds the words of names and cities that sound like a word to the term's matches. */
@@ -251,10 +249,10 @@ export function matchPhrases(
   for (let cut = 1; cut < rest.length; cut++) {
     const start = findWord(index, meanings[index.kind](rest.slice(0, cut)));
     if (start < 0) continue;
-    const words = [...before, start];
-    const end = findWord(index, meanings[index.kind](rest.slice(cut)));
-    if (end >= 0) addPhrase(index, [...words, end], term.phrases);
-    if (words.length + 1 < mostParts) matchPhrases(index, rest.slice(cut), words, term);
+    const after = rest.slice(cut);
+    const end = findWord(index, meanings[index.kind](after));
+    if (end >= 0) addPhrase(index, [...before, start, end], term.phrases);
+    if (before.length + 2 < mostParts) matchPhrases(index, after, [...before, start], term);
   }
 }
 
@@ -284,7 +282,7 @@ export function documentsWith(index: SearchIndex, { matches, phrases, code }: Te
 /** Returns for each term how well each word of the index matches it: a level, or `none`. */
 export function levelsOf({ fields }: SearchIndex, terms: readonly Term[]): Uint8Array[] {
   return terms.map(({ matches }) => {
-    const levels = new Uint8Array(fields.length);
+    const levels = zeroBytes(fields.length);
     for (const match of matches) {
       const [word, level] = [match >>> levelBits, match & levelMask];
       if (level > levels[word]) levels[word] = level;
@@ -314,31 +312,36 @@ export function matchedTerms(
 }
 
 /** The facilities that match every needed term, ascending. */
-export function facilitiesWith(index: SearchIndex, terms: readonly Term[]): number[] {
-  const needed = terms
-    .filter(({ isNeeded }) => isNeeded)
+export const facilitiesWith = (index: SearchIndex, terms: readonly Term[]): number[] =>
+  documentsWithAll(
+    index,
+    terms.filter(({ isNeeded }) => isNeeded),
+  );
+
+/** The documents that match every term, ascending; none without terms. */
+export function documentsWithAll(index: SearchIndex, terms: readonly Term[]): number[] {
+  const counted = terms
     .map((term) => ({ term, count: documentsWith(index, term) }))
     .sort((a, b) => a.count - b.count);
-  if (needed.length === 0 || needed[0].count === 0) return [];
-  // The rarest word leaves few facilities to try the others on. Thousands may have a word such as hospital.
-  const [{ term }, ...others] = needed;
-  const facilities = facilitiesOf(index, term);
-  return others.reduce((left, other) => matching(index, other.term, left), facilities);
+  if (counted.length === 0 || counted[0].count === 0) return [];
+  // The rarest word leaves few documents to try the others on. Thousands may have a word such as hospital.
+  const [{ term }, ...others] = counted;
+  return others.reduce((left, other) => matching(index, other.term, left), documentsOfTerm(index, term));
 }
 
-/** The facilities that match a term, ascending. */
-function facilitiesOf(index: SearchIndex, { matches, phrases, code }: Term): number[] {
+/** The documents that match a term, ascending. */
+function documentsOfTerm(index: SearchIndex, { matches, phrases, code }: Term): number[] {
   // Thousands may have a word such as hospital, so nothing is sorted.
   const count = index.byName.length;
   const isFound = marksFor(count);
   for (const match of matches)
-    for (const facility of documentsOf(index, match >>> levelBits)) isFound[facility] = 1;
-  for (const facility of phrases.keys()) isFound[facility] = 1;
+    for (const document of documentsOf(index, match >>> levelBits)) isFound[document] = 1;
+  for (const document of phrases.keys()) isFound[document] = 1;
   if (code >= 0) isFound[code] = 1;
-  const facilities: number[] = [];
-  for (let facility = 0; facility < count; facility++) if (isFound[facility] === 1) facilities.push(facility);
+  const documents: number[] = [];
+  for (let document = 0; document < count; document++) if (isFound[document] === 1) documents.push(document);
   isFound.fill(0, 0, count);
-  return facilities;
+  return documents;
 }
 
 /** Returns those of some documents that match a term. */
@@ -367,11 +370,17 @@ function marksFor(count: number): Uint8Array {
 }
 
 /** Returns the fields of a document that a term matches, as a bit mask. */
-export function fieldsOf(index: SearchIndex, { matches, phrases }: Term, document: number): number {
-  const words = new Set(matches.map((match) => match >>> levelBits));
+export function fieldsOf(
+  { fields, tokenStart, tokens }: SearchIndex,
+  { matches, phrases }: Term,
+  document: number,
+): number {
+  const isMatched = marksFor(fields.length);
+  for (const match of matches) isMatched[match >>> levelBits] = 1;
   const phrase = phrases.get(document);
-  let fields = phrase === undefined ? 0 : 1 << (phrase & fieldMask);
-  for (let at = index.tokenStart[document]; at < index.tokenStart[document + 1]; at++)
-    if (words.has(index.tokens[at] >>> fieldBits)) fields |= 1 << (index.tokens[at] & fieldMask);
-  return fields;
+  let found = phrase === undefined ? 0 : 1 << (phrase & fieldMask);
+  for (let at = tokenStart[document]; at < tokenStart[document + 1]; at++)
+    if (isMatched[tokens[at] >>> fieldBits] === 1) found |= 1 << (tokens[at] & fieldMask);
+  for (const match of matches) isMatched[match >>> levelBits] = 0;
+  return found;
 }

@@ -4,20 +4,12 @@ import { isZip } from "../image/places.ts";
 import { stateNames } from "../snapshot/schema.ts";
 import { groupOfCode, hcpcsCodeIn, otherCodeIn } from "./codes.ts";
 import { doubtful } from "./lexicon.ts";
-import {
-  documentsWith,
-  hasState,
-  isNumber,
-  levelBits,
-  matchedTerms,
-  oneTypo,
-  type Term,
-} from "./matching.ts";
-import { mostPlaceWords, placesNamed, stateOf } from "./places.ts";
+import { documentsWith, documentsWithAll, hasState, levelBits, oneTypo, type Term } from "./matching.ts";
+import { mayBeRegion, mostPlaceWords, placesNamed, stateOf } from "./places.ts";
 import type { Asked } from "./reading.ts";
 import { saysSomething } from "./text.ts";
-import { type DocumentKind, indexOf, type SearchIndex } from "./text-index.ts";
-import { allowedTypos, forEachClose } from "./typos.ts";
+import { type DocumentKind, indexOf, isNumber, type SearchIndex } from "./text-index.ts";
+import { allowedTypos, closeTo } from "./typos.ts";
 
 /** Says why a search finds nothing, from what was read and looked for. */
 export interface NoMatch {
@@ -91,7 +83,8 @@ export function whyNothing(
 function regionIn(image: Image, words: readonly string[]): string | undefined {
   for (let length = mostPlaceWords; length > 0; length--)
     for (let start = 0; start + length <= words.length; start++) {
-      const [place] = placesNamed(image, words.slice(start, start + length));
+      const span = words.slice(start, start + length);
+      const [place] = mayBeRegion(span) ? placesNamed(image, span) : [];
       if (place?.kind === "region") return place.name;
     }
   return undefined;
@@ -120,14 +113,11 @@ function wordWithout(
   const { kind } = index;
   const needed = terms.filter(({ isNeeded, word }) => isNeeded && !doubtful.has(word));
   const namesOf = (of: readonly Term[]) => {
-    if (of.length === 0) return [];
-    const matched = matchedTerms(index, of);
-    const names: string[] = [];
-    for (let i = 0; i < index.byName.length && names.length < mostNear; i++) {
-      const document = index.byName[i];
-      if (matched[document] === of.length && isPriced(document)) names.push(nameOf(image, kind, document));
-    }
-    return [...new Set(names)];
+    const first = documentsWithAll(index, of)
+      .filter(isPriced)
+      .sort((a, b) => index.nameOrder[a] - index.nameOrder[b])
+      .slice(0, mostNear);
+    return [...new Set(first.map((document) => nameOf(image, kind, document)))];
   };
   const without = (left: Term) => needed.filter((term) => term !== left);
   const unknown = needed.find((term) => documentsWith(index, term) === 0);
@@ -143,8 +133,11 @@ function wordWithout(
   const rarestFirst = needed.toSorted(
     (a, b) => documentsWith(index, a) - documentsWith(index, b) || (a.word < b.word ? -1 : 1),
   );
-  const left = rarestFirst.find((term) => namesOf(without(term)).length > 0) ?? rarestFirst[0];
-  return { word: left?.word, isUnknown: false, near: left === undefined ? [] : namesOf(without(left)) };
+  for (const left of rarestFirst) {
+    const near = namesOf(without(left));
+    if (near.length > 0) return { word: left.word, isUnknown: false, near };
+  }
+  return { word: rarestFirst[0]?.word, isUnknown: false, near: [] };
 }
 
 function nameOf(image: Image, kind: DocumentKind, document: number): string {
@@ -160,11 +153,8 @@ function closeWords(index: SearchIndex, word: string): number[] {
   // Another number is another place or procedure.
   if (isNumber(word)) return [];
   const letters = [...word].length;
-  const close: { word: number; typos: number }[] = [];
-  forEachClose(index, word, letters, allowedTypos(letters) + 1, (found, typos) => {
-    if (typos < letters - 1) close.push({ word: found, typos });
-  });
-  return close
+  return closeTo(index, word, allowedTypos(letters) + 1)
+    .filter(({ typos }) => typos < letters - 1)
     .sort((a, b) => a.typos - b.typos || a.word - b.word)
     .slice(0, mostNear)
     .map((each) => each.word);

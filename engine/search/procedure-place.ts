@@ -1,5 +1,4 @@
 import { type Image, textAt } from "../image/image.ts";
-import { withPrefix } from "../sorted.ts";
 import { groupOfCode } from "./codes.ts";
 import type { ShownPlace } from "./find.ts";
 import { doubtful, fillers, phrasesOf } from "./lexicon.ts";
@@ -13,8 +12,8 @@ import {
   saysNothing,
   sentenceWords,
 } from "./procedure-words.ts";
-import { findWord, indexOf } from "./text-index.ts";
-import { allowedTypos, forEachClose, oneTypoLetters } from "./typos.ts";
+import { beginsWord, findWord, indexOf } from "./text-index.ts";
+import { allowedTypos, closeTo, oneTypoLetters } from "./typos.ts";
 
 /** Finds the place in a search for procedures: `knee replacement in Houston`, `hernia repair Chicago`. */
 
@@ -209,13 +208,7 @@ function isOfProcedures(image: Image, word: string): boolean {
 function isUnlike(image: Image, word: string): boolean {
   const index = indexOf(image, "procedure");
   if (!/^\p{L}{3,}$/u.test(word) || isOfProcedures(image, word)) return false;
-  const longer = withPrefix(index.words, Buffer.from(word));
-  let isClose = longer.start < longer.end;
-  const letters = [...word].length;
-  forEachClose(index, word, letters, allowedTypos(letters), () => {
-    isClose = true;
-  });
-  return !isClose;
+  return !beginsWord(index, word) && closeTo(index, word, allowedTypos([...word].length)).length === 0;
 }
 
 /**

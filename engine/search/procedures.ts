@@ -1,4 +1,5 @@
 import { type Image, textAt } from "../image/image.ts";
+import { zeroBytes } from "./buffers.ts";
 import { isHcpcsCode } from "./codes.ts";
 import { fieldBits, fieldMask, nameField } from "./documents.ts";
 import { guessed, inOrder, type Matches, nothing, type Ranked, sure, type Wanted } from "./find.ts";
@@ -8,7 +9,7 @@ import { isStateCode } from "./places.ts";
 import { isMeaningless, termsIn } from "./procedure-terms.ts";
 import { genericWords, procedureMeaning } from "./procedure-words.ts";
 import type { Asked } from "./reading.ts";
-import { findWord, indexOf, isInFields, type SearchIndex } from "./text-index.ts";
+import { documentsOf, findWord, indexOf, isInFields, type SearchIndex } from "./text-index.ts";
 import { medicalEnding } from "./typos.ts";
 
 /**
@@ -110,9 +111,13 @@ function mostAlike(index: SearchIndex, terms: readonly Term[], isWanted: Wanted)
   // A group that lacks a number or level of the query isn't like it.
   const numbers = terms.filter(({ isNeeded, word }) => isNeeded && /^(level)?[0-9]+$/.test(word));
   const matched = matchedTerms(index, numbers);
+  const hasWord = zeroBytes(index.byName.length);
+  for (const { matches } of terms)
+    for (const match of matches)
+      for (const group of documentsOf(index, match >>> levelBits)) hasWord[group] = 1;
   const ranked = new Map<number, Ranked>();
   for (const group of index.byName) {
-    if (matched[group] < numbers.length || !isWanted(group)) continue;
+    if (hasWord[group] === 0 || matched[group] < numbers.length || !isWanted(group)) continue;
     const likeness = likenessTo(group);
     if (likeness >= leastLike) ranked.set(group, { rank: 0, score: likeness ** 2 });
   }

@@ -1,6 +1,7 @@
 import { type Image, textAt } from "../image/image.ts";
 import { stateNames } from "../snapshot/schema.ts";
 import { absentHospitals } from "./absent-hospitals.ts";
+import { beginSearch } from "./buffers.ts";
 import { otherCodeIn } from "./codes.ts";
 import { findFacilities } from "./facilities.ts";
 import { type Matches, nothing, pricedIn } from "./find.ts";
@@ -54,6 +55,7 @@ export function search(
   limit: number,
   state: string | null = null,
 ): SearchAnswer {
+  beginSearch();
   const { asked, ...found } = findAll(image, kind, text, state);
   const alternative = state === null ? alternativeTo(image, asked, text, found) : null;
   if (found.total === 0) {
@@ -109,6 +111,7 @@ function searchProcedures(image: Image, asked: Asked, state: string | null): Fou
  */
 function alternativeTo(image: Image, asked: Asked, text: string, found: Found): Alternative | null {
   const { words, kind, place, placeWords } = asked;
+  if (![...words, ...placeWords].some(isStateCode)) return null;
   const capitals = capitalsIn(text);
   const end = words.findLastIndex((each) => !kinds.has(meaningOf(each)));
   // Before a procedure, too.

@@ -13,8 +13,10 @@ export interface WordTable {
   readonly words: TextColumn;
   /** Word → position in `words`. */
   readonly positionOf: ReadonlyMap<string, number>;
-  /** The words of each number of characters. */
+  /** The words of each number of characters, without numbers. */
   readonly ofLength: readonly (WordsOfLength | undefined)[];
+  /** The numbers of each number of digits. A third of the words are ZIP codes, and few searches compare them. */
+  readonly numbersOfLength: readonly (WordsOfLength | undefined)[];
 }
 
 /** Words of one length, and a bit mask of the letters of each; see `lettersOf`. */
@@ -60,22 +62,23 @@ export function indexOf(image: Image, kind: DocumentKind): SearchIndex {
 }
 
 /** Makes a table of distinct words. O(letters). */
-export const wordTable = (words: TextColumn): WordTable => atOnce(tableWords(words));
-
 function* tableWords(words: TextColumn): Steps<WordTable> {
   const count = words.offsets.length - 1;
   const positionOf = new Map<string, number>();
   const ofLength: { words: number[]; letters: number[] }[] = [];
+  const numbersOfLength: typeof ofLength = [];
   for (let i = 0; i < count; i++) {
     if (i % itemsPerStep === 0) yield;
-    positionOf.set(textAt(words, i), i);
+    const word = textAt(words, i);
+    positionOf.set(word, i);
     const bytes = bytesAt(words, i);
     const length = charactersIn(bytes);
-    ofLength[length] ??= { words: [], letters: [] };
-    ofLength[length].words.push(i);
-    ofLength[length].letters.push(lettersOf(bytes));
+    const lists = isNumber(word) ? numbersOfLength : ofLength;
+    lists[length] ??= { words: [], letters: [] };
+    lists[length].words.push(i);
+    lists[length].letters.push(lettersOf(bytes));
   }
-  return { words, positionOf, ofLength };
+  return { words, positionOf, ofLength, numbersOfLength };
 }
 
 /** Derives an image's index, and keeps it for `indexOf`. */
@@ -138,6 +141,8 @@ function* forEachPosting(
     }
   }
 }
+
+export const isNumber = (word: string): boolean => /^[0-9]+$/.test(word);
 
 function charactersIn(utf8: Uint8Array): number {
   let characters = 0;

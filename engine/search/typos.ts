@@ -16,36 +16,52 @@ export function allowedTypos(letters: number): number {
   return letters >= twoTyposLetters ? 2 : letters >= oneTypoLetters ? 1 : 0;
 }
 
+export interface Close {
+  /** The position of a word in a table. */
+  word: number;
+  typos: number;
+}
+
+/** What `closeTo` found last. A search that finds nothing asks twice for the same word. */
+const latest = new WeakMap<WordTable, { text: string; allowed: number; close: readonly Close[] }>();
+
 /**
- * Calls `give` for each word of a table with at most `allowed` typos. A table has a few thousand words, so all words
- * of about the same length are compared.
- *
- * @param length number of characters in `text`
+ * Returns the words of a table with at most `allowed` typos. A table has a few thousand words, so all words of about the
+ * same length are compared.
  */
-export function forEachClose(
-  table: WordTable,
-  text: string,
-  length: number,
-  allowed: number,
-  give: (word: number, typos: number) => void,
-): void {
+export function closeTo(table: WordTable, text: string, allowed: number): readonly Close[] {
+  const before = latest.get(table);
+  if (before?.text === text && before.allowed === allowed) return before.close;
   const typed = Buffer.from(text);
-  const typedLetters = lettersOf(typed);
   const typedPoints = codePoints(typed);
+  const { length } = typedPoints;
+  const close: Close[] = [];
+  const letters = lettersOf(typed);
   // A letter beyond ASCII has up to four bytes, and a typo changes all of them.
   const allowedBytes = typedPoints === typed ? allowed : 4 * allowed;
-  for (let other = length - allowed; other <= length + allowed; other++) {
-    const same = table.ofLength[other];
-    if (same === undefined) continue;
-    for (let i = 0; i < same.letters.length; i++) {
-      const has = same.letters[i];
-      if (hasMoreBits(has & ~typedLetters, allowedBytes)) continue;
-      if (hasMoreBits(typedLetters & ~has, allowedBytes)) continue;
-      const word = same.words[i];
-      const typos = typosBetween(typedPoints, codePoints(bytesAt(table.words, word)), allowed);
-      if (typos <= allowed) give(word, typos);
+  const { offsets, bytes } = table.words;
+  const lists = /[0-9]/.test(text) ? [table.ofLength, table.numbersOfLength] : [table.ofLength];
+  for (const ofLength of lists)
+    for (let other = length - allowed; other <= length + allowed; other++) {
+      const same = ofLength[other];
+      if (same === undefined) continue;
+      for (let i = 0; i < same.letters.length; i++) {
+        const differing = bitsIn(same.letters[i] ^ letters);
+        if (differing > 2 * allowedBytes) continue;
+        const added = bitsIn(same.letters[i] & ~letters);
+        if (added > allowedBytes || differing - added > allowedBytes) continue;
+        const word = same.words[i];
+        // As many bytes as characters are ASCII, and compared where they are.
+        const [start, end] = [offsets[word], offsets[word + 1]];
+        const typos =
+          end - start === other
+            ? typosBetween(typedPoints, bytes, allowed, start, end)
+            : typosBetween(typedPoints, codePoints(bytesAt(table.words, word)), allowed);
+        if (typos <= allowed) close.push({ word, typos });
+      }
     }
-  }
+  latest.set(table, { text, allowed, close });
+  return close;
 }
 
 /** Returns the code points of a word in UTF-8. The bytes of an ASCII word are its code points. */
@@ -55,14 +71,11 @@ export function codePoints(word: Uint8Array): ArrayLike<number> {
   return word;
 }
 
-/** Tells whether more than `most` bits are set. The time grows with `most`. */
-export function hasMoreBits(bits: number, most: number): boolean {
-  let rest = bits;
-  for (let i = 0; i <= most; i++) {
-    if (rest === 0) return false;
-    rest &= rest - 1;
-  }
-  return true;
+/** Counts the bits that are set. */
+function bitsIn(bits: number): number {
+  const pairs = bits - ((bits >>> 1) & 0x55555555);
+  const fours = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333);
+  return Math.imul((fours + (fours >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
 }
 
 /** Returns the consonants that are heard in a word, and its first letter: mccloud sounds like mcleod. */
@@ -81,25 +94,37 @@ const ordinaryRows = rowsOf(64);
 
 /**
  * Counts the typos between two words (optimal string alignment). If there are more than `most`, returns any number
- * above `most`.
+ * above `most`. The second word is a part of `b`. O(letters · most).
  */
-export function typosBetween(a: ArrayLike<number>, b: ArrayLike<number>, most: number): number {
-  const width = b.length + 1;
-  let [beforeLast, last, row] = width <= ordinaryRows[0].length ? ordinaryRows : rowsOf(width);
-  for (let j = 0; j < width; j++) last[j] = j;
-  for (let i = 1; i <= a.length; i++) {
-    row[0] = i;
-    let least = i;
-    for (let j = 1; j < width; j++) {
-      const replaced = last[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1);
-      let typos = Math.min(replaced, last[j] + 1, row[j - 1] + 1);
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
+export function typosBetween(
+  a: ArrayLike<number>,
+  b: ArrayLike<number>,
+  most: number,
+  start = 0,
+  end = b.length,
+): number {
+  const [height, width] = [a.length, end - start];
+  const many = most + 1;
+  if (Math.abs(height - width) > most) return many;
+  let [beforeLast, last, row] = width < ordinaryRows[0].length ? ordinaryRows : rowsOf(width + 1);
+  for (let j = 0; j <= width; j++) last[j] = j;
+  for (let i = 1; i <= height; i++) {
+    // Letters that are moved farther than this take too many typos.
+    const from = Math.max(1, i - most);
+    const to = Math.min(width, i + most);
+    let least = from === 1 ? i : many;
+    row[from - 1] = least;
+    for (let j = from; j <= to; j++) {
+      const isSame = a[i - 1] === b[start + j - 1];
+      let typos = Math.min(last[j - 1] + (isSame ? 0 : 1), Math.min(last[j], row[j - 1]) + 1);
+      if (!isSame && i > 1 && j > 1 && a[i - 1] === b[start + j - 2] && a[i - 2] === b[start + j - 1])
         typos = Math.min(typos, beforeLast[j - 2] + 1);
       row[j] = typos;
       if (typos < least) least = typos;
     }
     if (least > most) return least;
+    if (to < width) row[to + 1] = many;
     [beforeLast, last, row] = [last, row, beforeLast];
   }
-  return last[b.length];
+  return last[width];
 }
