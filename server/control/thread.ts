@@ -12,6 +12,7 @@ import { Connections, maxConnections } from "../shared/connections.ts";
 import type { Mailer } from "../shared/mail.ts";
 import type { PublishedVersion } from "../shared/messages.ts";
 import { plans } from "../shared/plans.ts";
+import { stepBack, threadIds } from "../shared/priority.ts";
 import { OutOfMemory, watchHeap } from "../shared/runtime.ts";
 import { asksForHelp, coreSettings, type Settings, settingsHelp, shownSetting } from "../shared/settings.ts";
 import { Traffic } from "../shared/traffic.ts";
@@ -28,6 +29,18 @@ import { Health, keepState, openState, saveAtEnd, settleState } from "./state.ts
 /** The control thread, which starts everything in order and owns all mutable state. */
 
 const scanMs = 500;
+
+/**
+ * Threads of V8, which compile and collect garbage for all other threads. They exist from the beginning, and no other
+ * thread but this one does.
+ */
+const helpers = threadIds().filter((id) => id !== process.pid);
+/**
+ * Nice value of V8's threads while requests are answered. All four compile at once what is new in use, such as a first
+ * page. A serving thread on the same core would wait for each in turn, for one tick of the system, which is 4 ms. They
+ * come before a load, because a serving thread's collection of garbage waits for them.
+ */
+const helperNice = 10;
 
 /** Makes the account `demo` at a trial's first start, unless servers share accounts. @returns the account's key */
 function createDemo({ isTrial }: Settings, isShared: boolean, store: Store): string | undefined {
@@ -122,6 +135,7 @@ async function start({ settings, parts }: Configuration): Promise<void> {
   const pages = running.find((part) => part.pages !== undefined)?.pages;
   threads.onWait = (thread, waits) => shared?.wait(thread, waits);
   const port = await startServing(settings, threads, tables, snapshots, pages, connections, traffic);
+  stepBack(helpers, helperNice);
   repeat("looking for snapshots", scanMs, () => snapshots.scan());
 
   // The account is made late, so that few failures of a start lose its key.

@@ -153,8 +153,6 @@ export interface LoadData {
   size: number;
   /** Memory for the load, without what a thread takes that has read nothing yet. */
   maxBytes: number;
-  /** Whether requests are answered meanwhile. */
-  isBackground: boolean;
 }
 
 export interface LoadedSnapshot {

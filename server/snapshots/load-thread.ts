@@ -1,6 +1,5 @@
 import { hash } from "node:crypto";
 import { readSync } from "node:fs";
-import { getPriority, setPriority } from "node:os";
 import { parentPort } from "node:worker_threads";
 import { readPlaces } from "../../datasets/places.ts";
 import { buildImage, DecoderError, decodeSnapshot } from "../../engine/load.ts";
@@ -10,12 +9,6 @@ import { safely } from "../shared/safely.ts";
 import { kept } from "../strip-cache.js";
 
 /** Runs in a loader thread: reads a snapshot file, verifies it, and builds its image. */
-
-/**
- * Nice value of a thread that loads while requests are answered. Serving threads that wake up come first. On a core that
- * they use all the time, a load still gets a tenth of it, so that it ends.
- */
-const backgroundNice = 10;
 
 /** Reads a file, which the control thread has opened, into memory that serving threads share. */
 function readFile({ name, fd, size, maxBytes }: LoadData): Uint8Array {
@@ -30,18 +23,8 @@ function readFile({ name, fd, size, maxBytes }: LoadData): Uint8Array {
   return bytes;
 }
 
-/** On Linux, this changes the priority of the calling thread alone. */
-function stepBack(): void {
-  try {
-    setPriority(Math.max(getPriority(), backgroundNice));
-  } catch {
-    // A sandbox may forbid the call. The load is more important than its priority.
-  }
-}
-
 async function load(data: LoadData): Promise<LoadedSnapshot> {
-  const { name, maxBytes, isBackground } = data;
-  if (isBackground) stepBack();
+  const { name, maxBytes } = data;
   const bytes = readFile(data);
   const month = new Date().toISOString().slice(0, 7);
   const onRows = (rows: number) => send({ type: "progress", rows });

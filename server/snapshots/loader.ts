@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import { DataError } from "../../engine/query.ts";
 import type { FailedLoad, FromLoad, LoadData, LoadedSnapshot } from "../shared/messages.ts";
+import { stepBack, threadIds } from "../shared/priority.ts";
 import { safely } from "../shared/safely.ts";
 import { type OpenFile, openFile, type Wanted } from "./folder.ts";
 
@@ -20,6 +21,11 @@ export const maxLoadMs = 600_000;
 /** Maximum wait for the end of a thread after a failed load. */
 const maxEndMs = 1000;
 const maxYoungGenerationSizeMb = 8;
+/**
+ * Nice value of a thread that loads while requests are answered. On a core that serving threads use all the time, it gets
+ * a thirtieth, so that a load ends; each time it holds them up for as long as the system's tick, which is 4 ms.
+ */
+const backgroundNice = 15;
 /** Memory of a thread that has read nothing yet. */
 const threadBytes = 40 * megabyte;
 
@@ -41,6 +47,7 @@ export class Loader {
   readonly #maxBytes: number;
   readonly #maxMs: number;
   #thread: Worker | undefined;
+  #threadIds: readonly number[] = [];
 
   constructor(limits: Partial<LoadLimits> = {}) {
     const { maxBytes, maxMs } = { ...defaultLimits(), ...limits };
@@ -76,6 +83,7 @@ export class Loader {
   }
 
   #makeThread(): Worker {
+    const others = threadIds();
     const thread = new Worker(new URL("./load-thread.ts", import.meta.url), {
       // The thread refuses a snapshot before its heap is full. V8 might end the process.
       resourceLimits: {
@@ -86,12 +94,15 @@ export class Loader {
     // Each load has its own listener. Without this one, an error between two loads would end the process.
     thread.on("error", () => {});
     this.#thread = thread;
+    this.#threadIds = threadIds().filter((id) => !others.includes(id));
     return thread;
   }
 
   /** Resolves with the thread's last message about a load. @throws Error when none comes */
   #loadOpen({ name, onRows, isBackground }: Wanted, { handle, size }: OpenFile): Promise<EndOfLoad> {
     const thread = this.#thread ?? this.#makeThread();
+    // A thread that is new begins with this, because its own start takes a third of the time of a small load.
+    if (isBackground) stepBack(this.#threadIds, backgroundNice);
     const maxBytes = Math.max(0, this.#maxBytes - threadBytes);
     return new Promise((resolve, reject) => {
       const late = () =>
@@ -120,7 +131,7 @@ export class Loader {
       thread.on("message", onMessage);
       thread.on("error", onError);
       thread.on("exit", onExit);
-      const data: LoadData = { name, fd: handle.fd, size, maxBytes, isBackground };
+      const data: LoadData = { name, fd: handle.fd, size, maxBytes };
       thread.postMessage(data);
     });
   }

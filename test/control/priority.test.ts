@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
+import { getPriority } from "node:os";
+import { after, test } from "node:test";
+import { Worker } from "node:worker_threads";
+import { stepBack, threadIds } from "../../server/shared/priority.ts";
+import { startServer } from "../support/server.ts";
+
+/** Tests which threads come first where they share a core. */
+
+const threads = 2;
+const server = await startServer({ env: { THREADS: `${threads}` } });
+after(async () => {
+  assert.equal(await server.stop(), 0);
+});
+
+test("the threads that compile for the others come after those that answer requests", () => {
+  const { pid } = server.process;
+  const ids = readdirSync(`/proc/${pid}/task`).map(Number);
+  const behind = ids.filter((id) => getPriority(id) > getPriority());
+  assert.ok(behind.length > 0 && !behind.includes(pid), `${behind} of ${ids}`);
+  // V8's threads are the first after the control thread.
+  assert.deepEqual(behind.toSorted(), ids.toSorted().slice(1, 1 + behind.length));
+  assert.ok(ids.length - behind.length > threads);
+});
+
+test("a thread steps back by itself, and never comes forward", async () => {
+  const others = threadIds();
+  const thread = new Worker("require('node:worker_threads').parentPort.once('message', () => {})", {
+    eval: true,
+  });
+  const own = threadIds().filter((id) => !others.includes(id));
+  assert.equal(own.length, 1);
+  const nice = getPriority() + 1;
+  stepBack(own, nice);
+  stepBack(own, nice - 1);
+  assert.deepEqual(
+    [...own, 0].map((id) => getPriority(id)),
+    [nice, nice - 1],
+  );
+  await thread.terminate();
+  stepBack(own, nice);
+});
