@@ -23,6 +23,11 @@ export interface ServingPages {
   /** The path below which posts are allowed. It ends with a slash. */
   readonly postsBelow: string;
   readonly posts: PostHandler;
+  /**
+   * Writes a page as for a request, and forgets it. Does nothing where no page with numbers is.
+   * @param query undecoded @throws ApiError
+   */
+  warm(path: string, query: string): void;
   /** Forgets what was written from the data versions that were served before. */
   forget(): void;
   /** Replaces all files of the pages. */

@@ -100,14 +100,17 @@ function report(error: unknown, requestId?: string): void {
   send({ type: "error", stack: stackOf(error), requestId });
 }
 
+/** Answers what pages ask for. */
+let reading: Service | undefined;
+
 /** The pages beside the API; undefined if all paths belong to the API. */
 const pages = code.pagesModule === undefined ? undefined : await pagesIn(code.pagesModule);
 
 async function pagesIn(module: string): Promise<ServingPages> {
   const { pages: make }: { pages: MakePages } = await import(module);
   const read: PagesContext["read"] = (path, query) => {
-    if (started === undefined) throw new Error("a page was asked for before this thread had any data");
-    return started.service.read(path, query);
+    if (reading === undefined) throw new Error("a page was asked for before this thread had any data");
+    return reading.read(path, query);
   };
   return make({ trustedProxies: code.trustedProxies, ask: askControl, read, report });
 }
@@ -158,6 +161,7 @@ function start(data: ServeData, published: readonly PublishedVersion[]): Started
       report: (error) => report(error, ids.announce()),
     });
   const service = serviceOf({ versions, keys, ceilings: permits ?? new Limits(data.ceilings), traffic });
+  reading = service;
   const { corsOrigins } = data;
   const answer: Respond = (request, path, method, hasBody) => service.answer(request, path, method, hasBody);
   const answerApi = corsOrigins.length === 0 ? answer : withCors(answer, corsOrigins);
@@ -166,7 +170,9 @@ function start(data: ServeData, published: readonly PublishedVersion[]): Started
       ? answerApi(request, path, method, hasBody)
       : pages.respond(request, path, method, hasBody);
   warmPrices(versions, serviceOf);
-  warm(versions.images[0], (path, query) => service.read(path, query), cpuMs);
+  const answerAny = (path: string, query: string) =>
+    isApiPath(path) ? service.read(path, query) : pages?.warm(path, query);
+  warm(versions.images[0], answerAny, cpuMs);
   const connections = new Connections(data.maxConnections, data.connections);
   const log =
     data.accessLog === 0

@@ -2,7 +2,7 @@ import { type Image, textAt } from "../../engine/query.ts";
 import { KeyTable } from "../accounts/key-table.ts";
 import { generateKey, hashKey } from "../accounts/keys.ts";
 import { Limits } from "../accounts/limits.ts";
-import type { Versions } from "../api/endpoint.ts";
+import { basePath, type Versions } from "../api/endpoint.ts";
 import { ApiError } from "../api/errors.ts";
 import { keyedPaths } from "../api/routes.ts";
 import { monthOf } from "../shared/months.ts";
@@ -19,12 +19,12 @@ const rounds = 20;
 
 /**
  * @param image the newest data version's
- * @param read answers a path and an undecoded query, or throws
+ * @param answer answers a path of the API or a page and an undecoded query, or throws
  * @param cpuMs returns milliseconds of CPU time that this thread has used
  */
 export function warm(
   image: Image,
-  read: (path: string, query: string) => unknown,
+  answer: (path: string, query: string) => unknown,
   cpuMs: () => number,
 ): void {
   const begun = cpuMs();
@@ -32,7 +32,7 @@ export function warm(
     for (const [path, query] of requestsOf(image, round)) {
       if (cpuMs() - begun >= maxWarmingMs) return;
       try {
-        read(`/api/v1${path}`, new URLSearchParams(query).toString());
+        answer(path, new URLSearchParams(query).toString());
       } catch (error) {
         // A procedure without prices and words without a match are answered by errors.
         if (!(error instanceof ApiError)) throw error;
@@ -51,7 +51,7 @@ function requestsOf(image: Image, round: number): [path: string, query: Record<s
     image.zip,
   ].map((texts) => textAt(texts, facility));
   const procedure = image.codes[round % image.procedures];
-  return [
+  const api: [path: string, query: Record<string, string>][] = [
     ["/search", { q: `${name} ${city}` }],
     ["/search", { q: `hospitals in ${city}, ${state}` }],
     ["/search", { q: `${name.slice(1)} hospital` }],
@@ -62,6 +62,11 @@ function requestsOf(image: Image, round: number): [path: string, query: Record<s
     [`/healthcare/facilities/${ccn}`, {}],
     ["/healthcare/procedures", { state }],
     [`/healthcare/procedures/${procedure}`, {}],
+  ];
+  return [
+    ...api.map(([path, query]): [string, Record<string, string>] => [basePath + path, query]),
+    ["/", { procedure, state }],
+    [`/facilities/${ccn}`, { procedure }],
   ];
 }
 

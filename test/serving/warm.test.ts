@@ -3,6 +3,8 @@ import { test } from "node:test";
 import { readPlaces } from "../../datasets/places.ts";
 import { syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
 import { ApiError } from "../../server/api/errors.ts";
+import { isApiPath } from "../../server/api/routes.ts";
+import { parameterNames } from "../../server/parts/portal/browser/choice.ts";
 import { maxWarmingMs, warm, warmPrices } from "../../server/serving/warm.ts";
 import { serviceOf } from "../support/asking.ts";
 import { ask, imageWith, versionsOf } from "../support/endpoint-oracle.ts";
@@ -18,9 +20,15 @@ const versions = versionsOf(image);
 
 test("requests of each kind are answered before a thread listens, and none has a wrong parameter", () => {
   const answered = new Map<string, number>();
+  const count = (kind: string) => answered.set(kind, (answered.get(kind) ?? 0) + 1);
   warm(
     image,
     (path, query) => {
+      if (!isApiPath(path)) {
+        for (const name of new URLSearchParams(query).keys()) assert.ok(parameterNames.includes(name), name);
+        count(path.replace(/\d+$/, ""));
+        return;
+      }
       try {
         ask(versions, `${path.slice("/api/v1".length)}?${query}`);
       } catch (error) {
@@ -30,16 +38,17 @@ test("requests of each kind are answered before a thread listens, and none has a
         assert.ok(isExpected, `${path}?${query}: ${error.message}`);
         throw error;
       }
-      const kind = path.replace(/\d+$/, "").concat(query.includes("type=procedure") ? " of procedures" : "");
-      answered.set(kind, (answered.get(kind) ?? 0) + 1);
+      count(path.replace(/\d+$/, "").concat(query.includes("type=procedure") ? " of procedures" : ""));
     },
     () => 0,
   );
   const healthcare = ["facilities", "facilities/", "procedures", "procedures/"];
   assert.deepEqual([...answered.keys()].toSorted(), [
+    "/",
     ...healthcare.map((name) => `/api/v1/healthcare/${name}`),
     "/api/v1/search",
     "/api/v1/search of procedures",
+    "/facilities/",
   ]);
 });
 

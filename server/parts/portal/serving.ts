@@ -37,6 +37,7 @@ export const pages: MakePages = (context) => {
     respond: (request, path, method, hasBody) => portal.reply(request, path, method, hasBody),
     postsBelow: "/portal/",
     posts: portalPosts(context),
+    warm: (path, query) => portal.warm(path, query),
     forget: () => portal.forget(),
     show(files) {
       portal = new Portal(files, context, writing);
@@ -91,6 +92,12 @@ export class Portal {
       (/^\/facilities\/[^/]+$/.test(path) ? this.#page(facilityPage) : undefined) ??
       (/^\/embed(\/(charges|states|years|hospitals))?$/.test(path) ? this.#files.get(embedPage) : undefined)
     );
+  }
+
+  /** Writes a page for nobody, outside the budget. */
+  warm(path: string, query: string): void {
+    const page = this.#find(path);
+    if (page?.template !== undefined) this.#write(page, page.template, path, query, "br");
   }
 
   /** Forgets the written pages, because they have the numbers of earlier data versions. */

@@ -3,6 +3,11 @@ import { renameSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { after, test } from "node:test";
 import { encodeSnapshot } from "../../../engine/index.ts";
+import { ApiError } from "../../../server/api/errors.ts";
+import type { PageSettings } from "../../../server/parts/portal/browser/context.ts";
+import { Portal } from "../../../server/parts/portal/serving.ts";
+import type { PageTemplate } from "../../../server/shared/messages.ts";
+import { WorkBudget } from "../../../server/shared/work-budget.ts";
 import {
   createKey,
   datasetsFolder,
@@ -74,4 +79,34 @@ test("a page is written once, whatever the order of its parameters and the host,
     async () => (await textOf("/?procedure=5072&state=NY")) !== first,
   );
   assert.equal(await textOf("/?procedure=5072&state=NY"), unwritten);
+});
+
+test("a page that is written for nobody is written with its numbers, takes no time for pages, and isn't kept", () => {
+  const settings: PageSettings = {
+    ...{ key: "hcq_", signup: "off", newcomers: { burst: 1, quota: 1, linkHours: 1 }, minElapsedMs: 0 },
+    ...{ mail: false, embeds: false, states: "/states.svg" },
+  };
+  const template: PageTemplate = { parts: ["", "", ""], settings: JSON.stringify(settings) };
+  const unwritten = Buffer.from("<body>loading</body>");
+  const file = {
+    path: "/",
+    head: "Content-Type: text/html",
+    etag: '"a"',
+    bodies: { identity: unwritten },
+    template,
+  };
+  let reads = 0;
+  const read = () => {
+    reads++;
+    return assert.fail(new ApiError("not_found", "no data"));
+  };
+  const spent: number[] = [];
+  const writing = Object.assign(new WorkBudget(0, 0), { spend: (ms: number) => spent.push(ms) });
+  const portal = new Portal([file], { read, report: assert.fail }, writing);
+  portal.warm("/", "procedure=5072");
+  assert.ok(reads > 0);
+  assert.deepEqual(spent, []);
+  const request = { getHeader: () => "", getQuery: () => "procedure=5072", forEach: () => {} };
+  assert.equal(portal.reply(request, "/", "GET", false).body, unwritten);
+  portal.warm("/no-page", "");
 });
