@@ -20,7 +20,7 @@ import {
   type ThreadCode,
   type ToServe,
 } from "../shared/messages.ts";
-import { collectGarbage, steadyClock, watchHeap } from "../shared/runtime.ts";
+import { collectGarbageSoon, steadyClock, watchHeap } from "../shared/runtime.ts";
 import { safely, stackOf } from "../shared/safely.ts";
 import { ThreadTraffic } from "../shared/traffic.ts";
 import { AccessLog } from "./access-log.ts";
@@ -181,7 +181,7 @@ function start(data: ServeData, published: readonly PublishedVersion[]): Started
           ...{ perSecond: data.accessLog, accounts: data.accessLogAccounts, keys, names, trustedProxies },
           tell: (access) => send({ type: "access", access }),
         });
-  const waiting = new WaitingAnswers(connections, data.maxWaitingBytes, safely(collectGarbage, report));
+  const waiting = new WaitingAnswers(connections, data.maxWaitingBytes, safely(collectGarbageSoon, report));
   const queue = permits && new PermitQueue(permits, (waits) => send({ type: "wait", waits }));
   const waits = queue && {
     queue,
@@ -222,7 +222,7 @@ async function publish(published: readonly PublishedVersion[]): Promise<void> {
     traffic.worked("publication", performance.now() - begunMs);
     // Nothing else frees the memory of an image that isn't served any more as soon.
     if (before.images.some((image) => !versions.images.includes(image)))
-      setImmediate(safely(collectGarbage, report));
+      setImmediate(safely(collectGarbageSoon, report));
   }
   send({ type: "published" });
 }

@@ -5,7 +5,7 @@ import type { Taker } from "./reply.ts";
 
 /** Estimated bytes of a streamed answer: its chunk, and what its next chunks are made from. */
 export const streamBytes = 64 * 2 ** 10;
-/** Bytes whose garbage is collected at once when no answer waits any more. An idle thread would keep it. */
+/** Bytes whose garbage is collected when no answer waits any more. An idle thread would keep it. */
 const minGarbageBytes = 8 * 2 ** 20;
 
 interface Response {

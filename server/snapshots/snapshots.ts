@@ -14,7 +14,7 @@ import {
 } from "../../engine/query.ts";
 import type { LoadedSnapshot, Previous, PublishedVersion, SnapshotFile } from "../shared/messages.ts";
 import type { Metrics } from "../shared/metrics.ts";
-import { collectGarbage } from "../shared/runtime.ts";
+import { collectGarbageSoon } from "../shared/runtime.ts";
 import { isoTime } from "../shared/time.ts";
 import type { Store } from "../store/store.ts";
 import { type FileState, isMissing, listStates, stateOf, type Wanted } from "./folder.ts";
@@ -462,7 +462,7 @@ export class SnapshotFolder {
     metrics.snapshotRows.reset();
     for (const { name, image } of now)
       metrics.snapshotRows.set({ version: versionOf(name) }, image.description.counts.rows);
-    if (retired.length > 0) collectGarbage();
+    if (retired.length > 0) collectGarbageSoon();
   }
 
   #tellHidden(): void {

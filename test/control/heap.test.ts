@@ -2,9 +2,13 @@ import assert from "node:assert/strict";
 import { syncBuiltinESMExports } from "node:module";
 import { type TestContext, test } from "node:test";
 import v8 from "node:v8";
-import { watchHeap } from "../../server/shared/runtime.ts";
+import { collectGarbageSoon, watchHeap } from "../../server/shared/runtime.ts";
+import { until } from "../support/connection.ts";
 
-/** Tests that a thread ends with a reason when most of its heap is used, before V8 ends the process without one. */
+/**
+ * Tests that a thread ends with a reason when most of its heap is used, before V8 ends the process without one, and that it
+ * frees memory beside other work.
+ */
 
 const limit = 1000 * 2 ** 20;
 
@@ -38,4 +42,17 @@ test("a thread that uses more than 80 % of its heap ends with a reason", (t) => 
 test("a thread that uses less heap, or less after garbage collection, keeps running", (t) => {
   look(t, 79.9);
   look(t, 99, 70);
+});
+
+test("what nobody holds any more is freed soon, and nothing is printed", async (t) => {
+  const warned = t.mock.method(process, "emitWarning", () => {});
+  let isFreed = false;
+  const registry = new FinalizationRegistry(() => {
+    isFreed = true;
+  });
+  // In a function of its own, because a suspended function would hold the object.
+  (() => registry.register({}, undefined))();
+  collectGarbageSoon();
+  await until("a collection of the whole heap", () => isFreed);
+  assert.equal(warned.mock.callCount(), 0);
 });

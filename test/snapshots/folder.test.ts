@@ -868,6 +868,23 @@ test("versions of the registry are loaded first, the newest first, and a start c
   assert.deepEqual(asked.slice(1), ["2023.9.parquet", "2024.1.parquet", "2020.1.parquet"]);
 });
 
+test("the memory of a retired version is freed soon", async () => {
+  const trial = new Trial();
+  for (const version of ["2023.1", "2024.1"]) trial.put(`${version}.parquet`, fileOf(version));
+  await trial.snapshots.settle();
+  assert.deepEqual(trial.served, ["2024.1", "2023.1"]);
+  let isFreed = false;
+  const registry = new FinalizationRegistry(() => {
+    isFreed = true;
+  });
+  // In a function of its own, because a suspended function would hold the image.
+  (() => registry.register(trial.snapshots.images()[1].facility.buffer, undefined))();
+  unlinkSync(trial.path("2023.1.parquet"));
+  await trial.snapshots.settle();
+  assert.deepEqual(trial.served, ["2024.1"]);
+  await until("the image to be freed", () => isFreed);
+});
+
 test("a closed folder publishes nothing, not even a load in progress, and leaves the registry unchanged", async () => {
   const trial = new Trial();
   trial.put("2024.1.parquet", fileOf("2024.1"));
