@@ -3,6 +3,7 @@ import "../support/mapped.ts";
 import "../control/connections.test.ts";
 import "../control/heap.test.ts";
 import "../control/ops.test.ts";
+import "../control/priority.test.ts";
 import "../control/running.test.ts";
 import "../control/safely.test.ts";
 import "../control/settings.test.ts";
