@@ -63,12 +63,24 @@ for (const { what, phrases } of entriesOf("short"))
     ])
       shortForms.set(word, [...(shortForms.get(word) ?? []), other]);
 
+/** The words of each institution, such as louisiana state university, by the short words of its name. */
+const institutionsOf = new Map(
+  entriesOf("institution").flatMap(({ what, phrases }) =>
+    what.split(" ").map((word) => [word, phrases.flatMap(split)]),
+  ),
+);
+
 const unofficialNames = new Map(entriesOf("hospital").map(({ what, phrases }) => [what, phrases]));
 /** The names of systems that hospitals' names lack. */
 const systemNames = new Map(
   entriesOf("system").flatMap(({ what, phrases }) => what.split(" ").map((ccn) => [ccn, phrases])),
 );
 const unofficial = new Map([...unofficialNames].map(([ccn, names]) => [ccn, names.map(oneWord)]));
+
+/** Words without small ones and, in `telling`, without words for a hospital. */
+const plain = (words: readonly string[]) =>
+  words.filter((word) => !fillers.has(word) && !questions.has(word));
+const telling = (words: readonly string[]) => plain(words).filter((word) => !kinds.has(long(word)));
 
 function wordsOf(hospital: Hospital): Words {
   const { ccn, name, city, state } = hospital;
@@ -168,10 +180,6 @@ export function literalChecker(image: Image, hospitals: readonly Hospital[]) {
 
   const isIn = (state: string | null) => (each: Words) => state === null || each.hospital.state === state;
 
-  /** Words without small ones and, in `telling`, without words for a hospital. */
-  const plain = (words: readonly string[]) =>
-    words.filter((word) => !fillers.has(word) && !questions.has(word));
-  const telling = (words: readonly string[]) => plain(words).filter((word) => !kinds.has(long(word)));
   const joined = (words: readonly string[]) => words.map(long).join("");
   const byName = Map.groupBy(
     all.flatMap((each) => {
@@ -332,8 +340,9 @@ export function besideNameChecker(image: Image, hospitals: readonly Hospital[]) 
   const wordsByCcn = new Map(hospitals.map((each) => [each.ccn, wordsOf(each)]));
   const hasAll = (ccn: string, query: string) => {
     const { words = new Set<string>(), otherWords = [] } = wordsByCcn.get(ccn) ?? {};
-    const own = [...words, ...otherWords];
-    return splitJoined(query).every((each) =>
+    const short = [...words, ...otherWords];
+    const own = short.flatMap((word) => [word, ...(institutionsOf.get(word) ?? [])]);
+    return telling(splitJoined(query)).every((each) =>
       own.some((one) => one === each || one === long(each) || (each.length > 2 && one.startsWith(each))),
     );
   };
