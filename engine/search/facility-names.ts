@@ -1,6 +1,6 @@
 import { type Image, textAt } from "../image/image.ts";
 import { type Found, ranks } from "./found.ts";
-import { fillers, kinds, questions } from "./lexicon.ts";
+import { fillers, kinds, phrasesOf, questions } from "./lexicon.ts";
 import { facilityWithCode } from "./matching.ts";
 import { isSpeltSo, namesOf } from "./names.ts";
 import { mostPlaceWords, type Place, placesNamed } from "./places.ts";
@@ -83,6 +83,7 @@ export function findNames(
 }
 
 const none: readonly number[] = [];
+const beforePlace = phrasesOf("before-place");
 
 /**
  * Returns the hospitals of the longest whole name beside which all words say nothing: in "Eden Medical Center emergency room",
@@ -98,18 +99,20 @@ function longestName(image: Image, words: readonly string[]): readonly number[] 
       const named = whole.get(meant.slice(start, start + length).join(""));
       if (named === undefined) continue;
       const places = placesNamed(image, words.slice(start, start + length));
-      return places.some(({ facilities }) => facilities.length > 0) ? none : named;
+      const isPlace = places.some(({ kind, facilities }) => kind === "region" || facilities.length > 0);
+      return isPlace ? none : named;
     }
   return none;
 }
 
 /**
- * Whether the words of a name alone mean a place instead, unless they are a whole name: New England alone isn't the New
- * England Medical Center.
+ * Whether the words of a name mean a place instead: alone, unless they are a whole name, or after a word such as in. Neither
+ * New England alone nor hospitals in New England are the New England Medical Center.
  */
 export function isPlaceInstead(image: Image, words: readonly string[], span: readonly string[]): boolean {
   const isAlone = span.length === words.length && !namesOf(image).exact.has(oneWord(span));
-  return isAlone && placesNamed(image, span).length > 0;
+  const isAfter = words.slice(0, words.indexOf(span[0])).some((word) => beforePlace.has(word));
+  return (isAlone || isAfter) && placesNamed(image, span).length > 0;
 }
 
 const isIn = (image: Image, facility: number, { kind, name, facilities }: Place) =>

@@ -251,6 +251,10 @@ export function cityAt(image: Image, i: number): City {
 
 /** Says which places words name, the likeliest first; none if they name no place. @param words see `splitWords` */
 export function placesNamed(image: Image, words: readonly string[]): Place[] {
+  const [first = "", ...others] = words;
+  // A state may stand behind a ZIP code, too.
+  if (isZip(image, first) && stateOf(others.join("")) !== undefined)
+    return placesNamed(image, [...others, first]);
   const last = words.at(-1) ?? "";
   if (isZip(image, last)) {
     const before = words.slice(0, -1);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { citiesNamed, search, splitWords, stateNames, textAt } from "../../engine/index.ts";
+import { entriesOf } from "../../engine/search/lexicon.ts";
 import {
   besideNameChecker,
   checkAlternatives,
@@ -36,6 +37,17 @@ test("so do beginnings and pairs of words, and everything within a state", () =>
 
 test("a city's name with the word hospital finds its hospitals, and so do its state before it, and words for around", () => {
   checkCities(image, hospitals);
+});
+
+test("no hospital is sure in a search within a region, also not one that was named after it", () => {
+  for (const { phrases } of entriesOf("region"))
+    for (const region of phrases)
+      for (const query of [`hospitals in ${region}`, `hospitals in the ${region}`]) {
+        const { documents, scores } = search(image, "facility", query, 0, 1);
+        // Delta is a city, too.
+        const isCity = scores.length > 0 && textAt(image.city, documents[0]).toLowerCase() === region;
+        assert.ok(isCity || !(scores[0] >= 0.5), `${query}: ${scores[0]}`);
+      }
 });
 
 test("a city whose name is a word of most hospitals is surely meant where it is spelt so, with words for a hospital", () => {
