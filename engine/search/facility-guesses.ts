@@ -19,7 +19,7 @@ import {
   termsOf,
 } from "./matching.ts";
 import { namesOf } from "./names.ts";
-import { mayBeRegion, mostPlaceWords, placesNamed } from "./places.ts";
+import { mostPlaceWords, placesNamed, regionNamed } from "./places.ts";
 import { isMedical, isOfProcedures, termsIn } from "./procedure-terms.ts";
 import { bodyParts, procedureMeaning } from "./procedure-words.ts";
 import { saintsInEnglish } from "./reading.ts";
@@ -254,7 +254,7 @@ function besideRegion({ image, index, words, found }: FacilitySearch): void {
   for (let length = Math.min(mostPlaceWords, words.length - 1); length > 0; length--)
     for (let start = 0; start + length <= words.length; start++) {
       const region = words.slice(start, start + length);
-      if (!mayBeRegion(region) || placesNamed(image, region)[0]?.kind !== "region") continue;
+      if (regionNamed(image, region) === undefined) continue;
       const others = [...words.slice(0, start), ...words.slice(start + length)];
       const terms = termsOf(image, index, others, saysSomething);
       const there = facilitiesWith(index, terms).filter(found.isWanted);

@@ -1,6 +1,6 @@
 import { type Image, textAt } from "../image/image.ts";
 import { type Found, ranks } from "./found.ts";
-import { fillers, kinds, phrasesOf, questions } from "./lexicon.ts";
+import { beforePlace, fillers, kinds, questions } from "./lexicon.ts";
 import { facilityWithCode } from "./matching.ts";
 import { isSpeltSo, namesOf } from "./names.ts";
 import { mostPlaceWords, type Place, placesNamed } from "./places.ts";
@@ -83,7 +83,6 @@ export function findNames(
 }
 
 const none: readonly number[] = [];
-const beforePlace = phrasesOf("before-place");
 
 /**
  * Returns the hospitals of the longest whole name beside which all words say nothing: in "Eden Medical Center emergency room",

@@ -5,7 +5,7 @@ import { absentHospitals } from "./absent-hospitals.ts";
 import type { Score } from "./facility-scores.ts";
 import type { Wanted } from "./find.ts";
 import { type Found, ranks } from "./found.ts";
-import { fillers, kinds, phrasesOf } from "./lexicon.ts";
+import { beforePlace, fillers, kinds, phrasesOf } from "./lexicon.ts";
 import { literalMatches } from "./literal.ts";
 import { facilitiesWith, termsOf } from "./matching.ts";
 import {
@@ -32,7 +32,6 @@ const beforeNear = phrasesOf("near");
 const nearestWords = phrasesOf("nearest");
 const afterNearest = phrasesOf("after-nearest");
 const articles = phrasesOf("article");
-const beforePlace = phrasesOf("before-place");
 const areaPhrases = Array.from(phrasesOf("area"), (phrase) => phrase.split(" "));
 
 /** Leaves out phrases such as `city of`. */

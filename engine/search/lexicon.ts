@@ -66,5 +66,7 @@ export const kinds = phrasesOf("kind");
 export const questions = phrasesOf("question");
 /** Such words that hospitals or places have as names, too. */
 export const doubtful = phrasesOf("doubtful");
+/** Words such as in and near, after which a place stands. */
+export const beforePlace = phrasesOf("before-place");
 /** Whether a word says nothing about which hospital is meant; its meaning may be a word for a hospital. */
 export const isSmallWord = (word: string) => fillers.has(word) || questions.has(word) || kinds.has(word);

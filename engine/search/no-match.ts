@@ -5,7 +5,7 @@ import { stateNames } from "../snapshot/schema.ts";
 import { groupOfCode, hcpcsCodeIn, otherCodeIn } from "./codes.ts";
 import { doubtful } from "./lexicon.ts";
 import { documentsWith, documentsWithAll, hasState, levelBits, oneTypo, type Term } from "./matching.ts";
-import { mayBeRegion, mostPlaceWords, placesNamed, stateOf } from "./places.ts";
+import { mostPlaceWords, placesNamed, regionNamed, stateOf } from "./places.ts";
 import type { Asked } from "./reading.ts";
 import { saysSomething } from "./text.ts";
 import { type DocumentKind, indexOf, isNumber, type SearchIndex } from "./text-index.ts";
@@ -83,9 +83,8 @@ export function whyNothing(
 function regionIn(image: Image, words: readonly string[]): string | undefined {
   for (let length = mostPlaceWords; length > 0; length--)
     for (let start = 0; start + length <= words.length; start++) {
-      const span = words.slice(start, start + length);
-      const [place] = mayBeRegion(span) ? placesNamed(image, span) : [];
-      if (place?.kind === "region") return place.name;
+      const region = regionNamed(image, words.slice(start, start + length));
+      if (region !== undefined) return region.name;
     }
   return undefined;
 }

@@ -13,7 +13,7 @@ import { stateNames } from "../snapshot/schema.ts";
 import { withPrefix } from "../sorted.ts";
 import { isCounty, isCountyNamed } from "./counties.ts";
 import { stateField } from "./documents.ts";
-import { entriesOf, meaningsOf, phrasesOf } from "./lexicon.ts";
+import { beforePlace, entriesOf, meaningsOf, phrasesOf } from "./lexicon.ts";
 import { indexWords, oneWord, plainWords, saysNothing, splitWords } from "./text.ts";
 import { findWord, hasToken, indexOf, type SearchIndex } from "./text-index.ts";
 
@@ -100,7 +100,6 @@ const nicknames = Map.groupBy(
 const nicknamesOfRegions = phrasesOf("cities");
 const regions = meaningsOf("region");
 const partsOfStates = phrasesOf("part");
-const beforePlace = phrasesOf("before-place");
 const articles = phrasesOf("article");
 
 /**
@@ -281,8 +280,13 @@ export function placesNamed(image: Image, words: readonly string[]): Place[] {
   return places.length > 0 ? places : regionsNamed(image, words);
 }
 
-/** Whether words may be a region, so that few words have to be looked up: see `placesNamed`. */
-export const mayBeRegion = (words: readonly string[]): boolean =>
+/** Returns the region that words name, unless they name another place. Few words may be a region, so few are looked up. */
+export function regionNamed(image: Image, words: readonly string[]): Place | undefined {
+  const [place] = mayBeRegion(words) ? placesNamed(image, words) : [];
+  return place?.kind === "region" ? place : undefined;
+}
+
+const mayBeRegion = (words: readonly string[]): boolean =>
   partsOfStates.has(words[0]) ||
   isCounty(words) ||
   regions.has(words.join(" ")) ||

@@ -1,7 +1,7 @@
 import { type Image, textAt } from "../image/image.ts";
 import { groupOfCode } from "./codes.ts";
 import type { ShownPlace } from "./find.ts";
-import { doubtful, fillers, phrasesOf } from "./lexicon.ts";
+import { beforePlace, doubtful, fillers, phrasesOf } from "./lexicon.ts";
 import { type City, facilitiesInCity, isStateCode, namesakes, placesNamed, stateOf } from "./places.ts";
 import { absentWords, termsIn } from "./procedure-terms.ts";
 import {
@@ -17,7 +17,6 @@ import { allowedTypos, closeTo, oneTypoLetters } from "./typos.ts";
 
 /** Finds the place in a search for procedures: `knee replacement in Houston`, `hernia repair Chicago`. */
 
-const before = phrasesOf("before-place");
 const beforeCity = phrasesOf("before-city");
 const articles = phrasesOf("article");
 const mostWords = 4;
@@ -41,7 +40,7 @@ export function placeIn(image: Image, words: readonly string[], capitals: Readon
   const without = (start: number, end: number) => [...words.slice(0, start), ...words.slice(end)];
   // After a preposition a place may stand anywhere, and be a word of procedures too.
   for (let at = 0; at + 1 < words.length; at++) {
-    if (!before.has(words[at])) continue;
+    if (!beforePlace.has(words[at])) continue;
     // A city's name may begin with the article.
     for (let start = at + 1; start <= (articles.has(words[at + 1]) ? at + 2 : at + 1); start++)
       for (let end = Math.min(words.length, start + mostWords); end > start; end--) {

@@ -4,7 +4,7 @@ import { isZip, maxMiles } from "../image/places.ts";
 import { stateNames } from "../snapshot/schema.ts";
 import { groupOfCode, isHcpcsCode, withoutDiagnoses } from "./codes.ts";
 import type { ShownPlace } from "./find.ts";
-import { doubtful, entriesOf, isSmallWord, kinds, meaningsOf, phrasesOf } from "./lexicon.ts";
+import { beforePlace, doubtful, entriesOf, isSmallWord, kinds, meaningsOf, phrasesOf } from "./lexicon.ts";
 import { matchPhrases } from "./matching.ts";
 import {
   facilitiesInCity,
@@ -331,8 +331,6 @@ function inEnglish(kind: DocumentKind, words: readonly string[], isName: IsKept)
   const english = replaced(words, spanish[kind], isName);
   return { words: english, isSpanish: english.some((word, i) => word !== words[i]) };
 }
-
-const beforePlace = phrasesOf("before-place");
 
 /**
  * Leaves out small Spanish words. Many are words of names too, so call this only beside other Spanish words. In capitals, and

@@ -5,7 +5,7 @@ import { beginSearch } from "./buffers.ts";
 import { otherCodeIn } from "./codes.ts";
 import { findFacilities } from "./facilities.ts";
 import { type Matches, nothing, pricedIn } from "./find.ts";
-import { fillers, kinds, phrasesOf } from "./lexicon.ts";
+import { beforePlace, fillers, kinds, phrasesOf } from "./lexicon.ts";
 import { matchedBy } from "./matched.ts";
 import type { Term } from "./matching.ts";
 import { type NoMatch, whyNothing } from "./no-match.ts";
@@ -140,7 +140,7 @@ function alternativeTo(image: Image, asked: Asked, text: string, found: Found): 
 }
 
 const beforeCity = phrasesOf("before-city");
-const prepositions = [...phrasesOf("before-place")].join("|");
+const prepositions = [...beforePlace].join("|");
 
 /** An expression for the last time that a word is in a text, perhaps with the preposition before it. */
 function lastOf(word: string, isWithPreposition: boolean): RegExp {

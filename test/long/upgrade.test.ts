@@ -7,8 +7,9 @@ import { encodeSnapshot } from "../../engine/index.ts";
 import { databaseFile } from "../../server/store/served.ts";
 import { Store } from "../../server/store/store.ts";
 import { succeed } from "../support/commands.ts";
+import { repository } from "../support/deployment.ts";
 import { snapshotAs } from "../support/fixtures.ts";
-import { formerRelease, keeps, presentRelease, runOf } from "../support/former-release.ts";
+import { formerRelease, keeps, runOf } from "../support/former-release.ts";
 import { Receiver } from "../support/quota-events.ts";
 import { call, pricesPath, ready, startServer, temporaryFolder, until } from "../support/server.ts";
 
@@ -155,7 +156,7 @@ test("one server goes from 0.1.0 to this release, back and forth again: keys, us
     await until("the first event", () => receiver.posts.length === 1);
   });
 
-  one.release = presentRelease;
+  one.release = repository;
   await one.sample("2022");
   one.addCompared("2021.1");
   let late = "";
@@ -176,7 +177,7 @@ test("one server goes from 0.1.0 to this release, back and forth again: keys, us
 
   for (const { release, used, answers } of [
     { release: former, used: 2, answers: before },
-    { release: presentRelease, used: 3, answers: now },
+    { release: repository, used: 3, answers: now },
   ]) {
     one.release = release;
     await one.serving(async (ask) => {

@@ -7,7 +7,8 @@ import { after, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { sizeFrom, trialRandom } from "../long/trial.ts";
 import { freePort } from "../support/connection.ts";
-import { formerRelease, keeps, presentRelease, runOf } from "../support/former-release.ts";
+import { repository } from "../support/deployment.ts";
+import { formerRelease, keeps, runOf } from "../support/former-release.ts";
 import { PostgresServer } from "../support/postgres-server.ts";
 import { type Running, ready, temporaryFolder, until } from "../support/server.ts";
 import { nginxCommand, startProxy } from "./proxy.ts";
@@ -87,7 +88,7 @@ test("no client notices that servers of 0.1.0 are replaced one after the other, 
   const port = await freePort();
   const folder = temporaryFolder();
   const hosts = servers.map((server) => `server 127.0.0.1:${server.port} max_fails=1 fail_timeout=1s;`);
-  const block = readFileSync(path.join(presentRelease, "server/deploy/nginx.replicas.conf"), "utf8")
+  const block = readFileSync(path.join(repository, "server/deploy/nginx.replicas.conf"), "utf8")
     .replace(/( +server api-\d:8080.*\n)+/, `${hosts.join("\n")}\n`)
     .replace("listen 80;", `listen 127.0.0.1:${port};`);
   t.after(await startProxy(nginxCommand(folder, block), folder, port));
@@ -196,9 +197,7 @@ test("no client notices that servers of 0.1.0 are replaced one after the other, 
     throw error;
   });
   const replacing = (async () => {
-    const steps = [presentRelease, former].flatMap((release) =>
-      servers.map((server) => ({ server, release })),
-    );
+    const steps = [repository, former].flatMap((release) => servers.map((server) => ({ server, release })));
     for (const [i, { server, release }] of steps.entries()) {
       await until("requests before", () => done > ((i + 1) * requests) / (steps.length + 2) || hasFailed);
       const read = await exported(server.port);
@@ -213,7 +212,7 @@ test("no client notices that servers of 0.1.0 are replaced one after the other, 
   assert.deepEqual([...outcomes.keys()].sort(), [200, 429]);
   const admitted = outcomes.get(200);
   assert.equal(admitted, 1000, "all of the quota and no more");
-  const events = JSON.parse(await commandOf(presentRelease, "events", "list", "--json")) as {
+  const events = JSON.parse(await commandOf(repository, "events", "list", "--json")) as {
     account: string;
     threshold: number;
   }[];
