@@ -1,4 +1,5 @@
-import type { Image } from "../image/image.ts";
+import type { TextColumn } from "../encode.ts";
+import { type Image, textAt } from "../image/image.ts";
 import { ratioPercentiles } from "../image/statistics.ts";
 
 /** Computes the change from `before` to `now` in tenths of a percent, rounded half up. @param before above zero */
@@ -15,20 +16,18 @@ interface Matched {
 
 /**
  * Compares the facilities that the groups of two images have in common, matched by CCN. Returns null if there are none.
- * O(n log n).
+ * O(facilities).
  */
 export function matchGroups(before: Image, groupBefore: number, now: Image, group: number): Matched | null {
-  const [earlier, later] = [rowsByCcn(before, groupBefore), rowsByCcn(now, group)];
-  const [earlierCcns, laterCcns] = [ccnNumbers(before, earlier), ccnNumbers(now, later)];
+  const earlier = earlierOf(before, now);
+  const rowBefore = new Int32Array(before.stateOf.length).fill(-1);
+  for (const row of rowsOf(before, groupBefore)) rowBefore[before.facility[row]] = row;
   const pairs: Pairs = { before: [], now: [] };
-  for (let i = 0, j = 0; i < earlier.length && j < later.length; ) {
-    const difference = earlierCcns[i] - laterCcns[j];
-    if (difference === 0) {
-      pairs.before.push(earlier[i]);
-      pairs.now.push(later[j]);
-    }
-    if (difference <= 0) i++;
-    if (difference >= 0) j++;
+  for (const row of rowsOf(now, group)) {
+    const facility = earlier[now.facility[row]];
+    if (facility < 0 || rowBefore[facility] < 0) continue;
+    pairs.before.push(rowBefore[facility]);
+    pairs.now.push(row);
   }
   if (pairs.now.length === 0) return null;
   return {
@@ -43,18 +42,29 @@ interface Pairs {
   now: number[];
 }
 
-function rowsByCcn({ order, groupStart }: Image, group: number): Uint32Array {
-  return order.slice(groupStart[group], groupStart[group + 1]).sort();
+const rowsOf = ({ order, groupStart }: Image, group: number): Uint32Array =>
+  order.subarray(groupStart[group], groupStart[group + 1]);
+
+const earlierByImages = new WeakMap<Image, WeakMap<Image, Int32Array>>();
+
+/**
+ * Returns the position in `before` of each facility of `now`, or −1. A thread finds them for its first trend of two
+ * images, in O(facilities).
+ */
+function earlierOf(before: Image, now: Image): Int32Array {
+  const known = earlierByImages.get(now) ?? new WeakMap<Image, Int32Array>();
+  earlierByImages.set(now, known);
+  let earlier = known.get(before);
+  if (earlier === undefined) {
+    const position = new Map(textsOf(before.ccn).map((ccn, i) => [ccn, i]));
+    earlier = Int32Array.from(textsOf(now.ccn), (ccn) => position.get(ccn) ?? -1);
+    known.set(before, earlier);
+  }
+  return earlier;
 }
 
-function ccnNumbers({ ccn: { offsets, bytes }, facility }: Image, rows: Uint32Array): Float64Array {
-  const numbers = new Float64Array(rows.length);
-  for (let i = 0; i < rows.length; i++) {
-    const at = facility[rows[i]];
-    for (let j = offsets[at]; j < offsets[at + 1]; j++) numbers[i] = numbers[i] * 256 + bytes[j];
-  }
-  return numbers;
-}
+const textsOf = (texts: TextColumn) =>
+  Array.from({ length: texts.offsets.length - 1 }, (_, i) => textAt(texts, i));
 
 /** The median change in tenths of a percent, rounded half up only at the end. */
 function medianChange(pairs: Pairs, before: Int32Array, now: Int32Array): number {
