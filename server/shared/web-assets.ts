@@ -155,9 +155,12 @@ export function headOf(title: string, description: string): string {
   ].join("\n");
 }
 
-/** Makes an element with JSON for a page's script. `</script>` in a text would end the element. */
-export const jsonElement = (id: string, value: object) =>
-  `<script type="application/json" id="${id}">${JSON.stringify(value).replaceAll("<", "\\u003c")}</script>`;
+/** Writes a value as JSON that can stand in a page. `</script>` in a text would end the element. */
+export const scriptJson = (value: object | string) => JSON.stringify(value).replaceAll("<", "\\u003c");
+
+/** Makes an element with JSON for a page's script. @param json from `scriptJson` */
+export const jsonElement = (id: string, json: string) =>
+  `<script type="application/json" id="${id}">${json}</script>`;
 
 /** @returns the page, and the parts of its HTML before the head's texts, between these and the body, and after the body */
 export function pageOf(assets: Assets, path: string, options: PageOptions) {
@@ -186,7 +189,7 @@ export function pageOf(assets: Assets, path: string, options: PageOptions) {
     '<link rel="icon" href="data:,">',
     `<link rel="stylesheet" href="${assets.url(style)}">`,
     ...(script === undefined ? [] : [`<script type="module" src="${assets.url(script)}"></script>`]),
-    jsonElement("settings", settings),
+    jsonElement("settings", scriptJson(settings)),
     "</head>",
     "",
   ];

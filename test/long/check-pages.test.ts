@@ -16,6 +16,7 @@ import type {
 } from "../../server/parts/portal/browser/answers.ts";
 import type { PageSettings } from "../../server/parts/portal/browser/context.ts";
 import { isPriced, shareOf } from "../../server/parts/portal/browser/words.ts";
+import { PageAnswers } from "../../server/parts/portal/page-answers.ts";
 import { write } from "../../server/parts/portal/written.ts";
 import { folder, optionsFor } from "../support/cms-files.ts";
 import { dataPath } from "../support/data.ts";
@@ -79,7 +80,7 @@ function foldAt(versions: Versions, address: string) {
   const [path, query = ""] = address.split("?");
   const read = (path: string, query: string) =>
     Object(ask(versions, `${path.slice("/api/v1".length)}?${query}`));
-  const html = write(path, query, settings, read).body.join("");
+  const html = write(path, query, settings, new PageAnswers(read)).body.join("");
   const [fold = ""] = /<details class="check">.*?<\/details>/s.exec(html) ?? [];
   const statements = new Map(
     Array.from(fold.matchAll(/<pre[^>]*aria-label="([^"]*)"[^>]*>([^<]*)<\/pre>/g), ([, title, sql]) => [

@@ -35,6 +35,7 @@ import {
   whatIsPaid,
   whatYouPay,
 } from "../../server/parts/portal/browser/words.ts";
+import { PageAnswers } from "../../server/parts/portal/page-answers.ts";
 import { maxWritingMs, Portal, writingMsPerSecond } from "../../server/parts/portal/serving.ts";
 import { write } from "../../server/parts/portal/written.ts";
 import { money, whole } from "../../server/shared/browser/format.ts";
@@ -284,7 +285,7 @@ const settings: PageSettings = {
 
 /** The written page, and its parts: the fields with the sentence, and what follows. */
 function writtenBy(path: string, query: string, read: (path: string, query: string) => object) {
-  const { head, body: pieces } = write(path, query, settings, read);
+  const { head, body: pieces } = write(path, query, settings, new PageAnswers(read));
   const body = pieces.join("");
   const main = body.slice(body.indexOf("<main"), body.indexOf("</main>"));
   const end = main.search(/<div class="pictures">|<section /);

@@ -13,6 +13,7 @@ import { http } from "../../shared/runtime.ts";
 import { WorkBudget } from "../../shared/work-budget.ts";
 import { parameterNames } from "./browser/choice.ts";
 import type { PageSettings } from "./browser/context.ts";
+import { PageAnswers } from "./page-answers.ts";
 import { embedPage, facilityPage, missingPage } from "./pages.ts";
 import { tooMany } from "./rate-limits.ts";
 import { errorReply, unavailable } from "./reply.ts";
@@ -47,7 +48,8 @@ export const pages: MakePages = (context) => {
 
 export class Portal {
   readonly #files: ReadonlyMap<string, WebFile>;
-  readonly #context: Pick<PagesContext, "read" | "report">;
+  readonly #report: PagesContext["report"];
+  readonly #answers: PageAnswers;
   readonly #writing: WorkBudget;
   readonly #nowMs: () => number;
   readonly #kept = new AnswerCache<string, Written>();
@@ -55,11 +57,12 @@ export class Portal {
   /** @param writing the budget for writing numbers into pages @param nowMs milliseconds of a steady clock */
   constructor(
     files: readonly WebFile[],
-    context: Pick<PagesContext, "read" | "report">,
+    { read, report }: Pick<PagesContext, "read" | "report">,
     writing: WorkBudget,
     nowMs = () => performance.now(),
   ) {
-    this.#context = context;
+    this.#report = report;
+    this.#answers = new PageAnswers(read);
     this.#writing = writing;
     this.#nowMs = nowMs;
     this.#files = new Map(files.map((file) => [file.path, file]));
@@ -100,9 +103,10 @@ export class Portal {
     if (page?.template !== undefined) this.#write(page, page.template, path, query, "br");
   }
 
-  /** Forgets the written pages, because they have the numbers of earlier data versions. */
+  /** Forgets the written pages and the answers in them, because they have the numbers of earlier data versions. */
   forget(): void {
     this.#kept.clear();
+    this.#answers.forget();
   }
 
   /** Writes the numbers for a URL into a page. Beyond the budget, or after an error, returns the page unchanged. */
@@ -121,7 +125,7 @@ export class Portal {
       if (known !== undefined && !written.isMissing) this.#kept.keep(key, written);
       return written;
     } catch (error) {
-      this.#context.report(error);
+      this.#report(error);
       return unchanged;
     } finally {
       this.#writing.spend(this.#nowMs() - begunMs);
@@ -130,7 +134,7 @@ export class Portal {
 
   #write(page: WebFile, template: PageTemplate, path: string, query: string, coding: Coding): Written {
     const settings: PageSettings = JSON.parse(template.settings);
-    const { head, body: drawn, isMissing } = write(path, query, settings, this.#context.read);
+    const { head, body: drawn, isMissing } = write(path, query, settings, this.#answers);
     const { parts } = template;
     // Joined as a text, large pieces would take several times as long.
     const pieces = [parts[0], head, parts[1], ...drawn, parts[2]];
