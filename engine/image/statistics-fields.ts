@@ -64,7 +64,8 @@ export function detailsOf({ details }: Image, group: number): Record<DetailField
 
 function fieldsAt<Field extends string>(values: Float64Array, fields: readonly Field[], group: number) {
   const found: Partial<Record<Field, number>> = {};
-  for (const [i, field] of fields.entries()) found[field] = values[group * fields.length + i];
+  let at = group * fields.length;
+  for (const field of fields) found[field] = values[at++];
   return found as Record<Field, number>;
 }
 

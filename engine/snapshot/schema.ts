@@ -48,7 +48,9 @@ export function byField<Field extends string, Value>(
   fields: readonly Field[],
   value: (field: Field) => Value,
 ): Record<Field, Value> {
-  return Object.fromEntries(fields.map((field) => [field, value(field)])) as Record<Field, Value>;
+  const found: Partial<Record<Field, Value>> = {};
+  for (const field of fields) found[field] = value(field);
+  return found as Record<Field, Value>;
 }
 
 /** Stands for an absent number in an `Int32Array`. An absent text is an empty string. */

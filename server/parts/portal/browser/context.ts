@@ -22,7 +22,7 @@ export interface PageSettings {
 /** What components may use while they are drawn, in place of the browser's window. */
 export interface PageContext {
   settings: PageSettings;
-  /** The page's address, as a new object at each call. On the server it has no real host. */
+  /** The page's address, which nobody may change in place. On the server it has no real host. */
   url: () => URL;
   /** The visitor's own key; null if there is none, and on the server. */
   ownKey: () => string | null;

@@ -41,17 +41,20 @@ const lacking: Ask = (...paths) => {
 };
 
 export const draw: Draw = (path, query, settings, ask) => {
-  const address = new URL(`${origin}${path}${query}`);
+  let address = new URL(`${origin}${path}${query}`);
   const drawn = { title: "", description: "", isMissing: false };
   drawIn({
     settings,
-    url: () => new URL(address),
+    url: () => address,
     ownKey: () => null,
     ask: ask ?? lacking,
     typedIn: () => null,
     entitle: (title, description) => Object.assign(drawn, { title, description }),
     misses: () => Object.assign(drawn, { isMissing: true }),
-    means: (changes) => setParameters(address.searchParams, changes),
+    means(changes) {
+      address = new URL(address);
+      setParameters(address.searchParams, changes);
+    },
   });
   const page = pageAt(path, settings.signup !== "off");
   return { body: renderToString(h(Frame, { page })), ...drawn };

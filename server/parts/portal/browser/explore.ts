@@ -10,7 +10,7 @@ import { descriptionOf, wordsOf } from "./explore-words.ts";
 import { Facilities } from "./facilities.ts";
 import { ErrorBand, useLoaded, useTitle } from "./load.ts";
 import { settle, useDrawn, useScrollToHash } from "./location.ts";
-import { Charges, Compared, States, Years } from "./pictures.ts";
+import { Charges, Compared, type PictureProps, States, Years } from "./pictures.ts";
 import { Chips, Reading, Sentence } from "./sentence.ts";
 import { NeedsScript, PicturesNote } from "./without-script.ts";
 import { exampleText, introText, tabTitle } from "./words.ts";
@@ -51,7 +51,7 @@ export function Explore({ url }: { url: URL }) {
   }, [view, isShown]);
   if (isEmbedded)
     return html`<div class="embed">
-      ${view ? html`<${Alone} picture=${embedded[picture]} view=${view} search=${url.search} />` : html`<${Blank} failure=${failure} /><${ErrorBand} of=${loaded} />`}
+      ${view && words ? html`<${Alone} picture=${embedded[picture]} view=${view} words=${words} search=${url.search} />` : html`<${Blank} failure=${failure} /><${ErrorBand} of=${loaded} />`}
       <${PicturesNote} />
     </div>`;
   const shown = isOld ? title : undefined;
@@ -60,7 +60,7 @@ export function Explore({ url }: { url: URL }) {
     <${Controls} choice=${isShown && view ? view.choice : choice} view=${view} words=${choice.words} isBlank=${!view && !failure} />
     <${ErrorBand} of=${loaded} shown=${shown} />
     ${shown && !failure && html`<p class="still" role="status">Still showing ${shown}…</p>`}
-    ${view ? html`<${Shown} view=${view} />` : html`<${Blank} failure=${failure} />`}
+    ${view && words ? html`<${Shown} view=${view} words=${words} />` : html`<${Blank} failure=${failure} />`}
   </div>`;
 }
 
@@ -75,19 +75,19 @@ function Blank({ failure }: { failure: Failure | null }) {
     ${!failure && html`<div class="pictures" aria-hidden="true"><div class="card blank"></div></div>`}<${NeedsScript} />`;
 }
 
-function Shown({ view }: { view: View }) {
+function Shown({ view, words }: PictureProps) {
   const scope = unlessFailed(view.scope);
   useScrollToHash(scope !== null);
   const isNear = view.choice.near !== null;
   return html`<div class="sentence" aria-live="polite">
       ${isHome(view.choice) && html`<p class="under quiet">${exampleText}</p>`}
-      <${Sentence} words=${wordsOf(view)} view=${view} />
+      <${Sentence} words=${words} view=${view} />
       <${Chips} view=${view} />
     </div>
     <div class="pictures">
-      <${Compared} view=${view} />
-      <${Hospitals} view=${view} />
-      <${Charges} view=${view} />
+      <${Compared} view=${view} words=${words} />
+      <${Hospitals} view=${view} words=${words} />
+      <${Charges} view=${view} words=${words} />
       ${!isNear && html`<${States} view=${view} />`}
       <${Years} view=${view} />
       ${scope && html`<${Reading} scope=${scope} view=${view} />`}
@@ -95,22 +95,20 @@ function Shown({ view }: { view: View }) {
     <${PicturesNote} />`;
 }
 
-function Hospitals({ view }: { view: View }) {
+function Hospitals({ view, words }: PictureProps) {
   const scope = unlessFailed(view.scope);
-  return scope && html`<${Facilities} view=${view} scope=${scope} />`;
+  return scope && html`<${Facilities} view=${view} words=${words} scope=${scope} />`;
 }
 
-interface AloneProps {
+interface AloneProps extends PictureProps {
   picture: typeof Charges;
-  view: View;
   search: string;
 }
 
-function Alone({ picture, view, search }: AloneProps) {
-  const words = wordsOf(view);
+function Alone({ picture, view, words, search }: AloneProps) {
   // The source above the link comes with the script.
   const isDrawn = useDrawn();
   return html`<div class="sentence"><${Sentence} words=${words} view=${view} /></div>
-    <${picture} view=${view} />
+    <${picture} view=${view} words=${words} />
     ${isDrawn && html`<p class="quiet small"><a href=${`/${search}`} target="_blank">${tabTitle(words.title)}</a></p>`}`;
 }

@@ -6,8 +6,7 @@ import { viewOnce } from "./api.ts";
 import { milesText } from "./around.ts";
 import { Card, priceFigures, sourceOf } from "./card.ts";
 import { canPin, maxPinned, mostCompared } from "./choice.ts";
-import { rowsAt, type View } from "./explore-data.ts";
-import { wordsOf } from "./explore-words.ts";
+import { rowsAt } from "./explore-data.ts";
 import { More } from "./form.ts";
 import {
   allowedColumn,
@@ -25,7 +24,7 @@ import {
 } from "./list.ts";
 import { addresses, inPlace, pin, pinnedAt } from "./location.ts";
 import { dollarScale, Letter } from "./picture.ts";
-import { linksOf } from "./pictures.ts";
+import { linksOf, type PictureProps } from "./pictures.ts";
 import {
   firstText,
   hospitals,
@@ -70,10 +69,9 @@ interface Listed {
   entry: Priced;
 }
 
-export function Facilities({ view, scope }: { view: View; scope: ProcedureAnswer }) {
+export function Facilities({ view, words, scope }: PictureProps & { scope: ProcedureAnswer }) {
   const { choice, code, paths, pinned, list, datasets } = view;
   const { summary, allowed, source, procedure } = scope;
-  const words = wordsOf(view);
   // When a hospital is chosen, its row moves. The effect below keeps the focus on that row.
   const chosen = useRef("");
   useEffect(() => {

@@ -44,9 +44,9 @@ export function go(to: string | URL): void {
 export const withParameters = (changes: Record<string, string | null>): string =>
   changedIn(context.url(), changes);
 
-/** The parameters are a copy: a URL writes itself anew at each change of its own. */
-function changedIn({ pathname, search }: URL, changes: Record<string, string | null>): string {
-  const parameters = new URLSearchParams(search);
+/** The parameters are a copy, because the URL may be used again, and would write itself anew at each change. */
+function changedIn({ pathname, searchParams }: URL, changes: Record<string, string | null>): string {
+  const parameters = new URLSearchParams(searchParams);
   setParameters(parameters, changes);
   return parameters.size === 0 ? pathname : `${pathname}?${parameters}`;
 }
@@ -93,13 +93,11 @@ export function pinnedAt(shown: Choice, ccn: string): string {
 
 export const pin = (shown: Choice, ccn: string): void => go(pinnedAt(shown, ccn));
 
+/** Returns the address of a page with the chosen year. @param path as in an address */
 export function inYear(path: string, parameters: Record<string, string | null> = {}): string {
-  const page = context.url();
-  const url = new URL(path, page);
-  const year = page.searchParams.get("year");
-  for (const [name, value] of Object.entries({ year, ...parameters }))
-    if (value !== null) url.searchParams.set(name, value);
-  return url.pathname + url.search;
+  const query = new URLSearchParams();
+  setParameters(query, { year: context.url().searchParams.get("year"), ...parameters });
+  return query.size === 0 ? path : `${path}?${query}`;
 }
 
 /** Like `inYear`, but also keeps the chosen place: it is still there on the way back from a hospital's page. */

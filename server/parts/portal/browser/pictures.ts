@@ -6,7 +6,7 @@ import { Card, figuresOf, groupColumns, paysName, paysOf, sourceOf, trendFigures
 import { defaultMiles } from "./choice.ts";
 import { context } from "./context.ts";
 import { lastingOf, type Pinned, type View } from "./explore-data.ts";
-import { wordsOf } from "./explore-words.ts";
+import type { ExploreWords } from "./explore-words.ts";
 import { Histogram, histogramFigures } from "./histogram.ts";
 import { TableDrawing } from "./list.ts";
 import { inPlace, withParameters } from "./location.ts";
@@ -29,6 +29,11 @@ import {
 
 /** Shows the pictures of a procedure, each in a card. */
 
+export interface PictureProps {
+  view: View;
+  words: ExploreWords;
+}
+
 const wholeNation = { state: null, near: null, within: defaultMiles };
 
 /** Makes permanent URLs for a picture. They name the data versions shown, so their content doesn't change. */
@@ -48,7 +53,7 @@ const nameOf = (view: View, what: string, version: string) => {
   return ["opps", version, what, view.code, place].filter(Boolean).join("-");
 };
 
-export function Charges({ view }: { view: View }) {
+export function Charges({ view, words }: PictureProps) {
   const scope = unlessFailed(view.scope);
   const { few, pinned, datasets } = view;
   // The sentence already names a single charge.
@@ -58,7 +63,7 @@ export function Charges({ view }: { view: View }) {
   return html`<${Card}
     class="spread"
     title="How charges are spread"
-    subject=${wordsOf(view).title}
+    subject=${words.title}
     saved=${() => {
       const sentence = textOf(mainClause(view.choice, scope));
       return { sentence, cited: inYearText(scope.source.data_year, sentence) };
@@ -85,8 +90,7 @@ interface ComparedLine {
 }
 
 /** The sentences about the compared hospitals, for citing. */
-function citedOf(view: View, year: number): string {
-  const { title, found } = wordsOf(view);
+function citedOf({ title, found }: ExploreWords, year: number): string {
   const own = found?.own.flatMap(({ name, clause }) => (name === null ? [] : [name + textOf(clause)])) ?? [];
   return own.length === 0 ? "" : `${title || year}: ${own.join(" ")}`;
 }
@@ -94,7 +98,7 @@ function citedOf(view: View, year: number): string {
 const milesAway = (miles: number) => milesText(miles, false);
 
 /** Compares the chosen hospitals side by side. The picture of the years has their amounts of other years. */
-export function Compared({ view }: { view: View }) {
+export function Compared({ view, words }: PictureProps) {
   const { pinned, datasets, choice } = view;
   const scope = unlessFailed(view.scope);
   if (!scope || pinned.length === 0) return null;
@@ -187,7 +191,7 @@ export function Compared({ view }: { view: View }) {
         ["median_of", null, () => place || "the nation"],
       )}
     isTable=${true}
-    saved=${() => ({ cited: citedOf(view, data_year) })}
+    saved=${() => ({ cited: citedOf(words, data_year) })}
     drawing=${() => html`<${TableDrawing} heads=${[...heads, { name: median }]} rows=${drawnRows} />`}
     source=${() => sourceOf([...versions].sort(), datasets)}
     links=${() => ({ page: `${linksOf(view, "charges").page}#compared` })}
