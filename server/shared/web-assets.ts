@@ -158,10 +158,6 @@ export function headOf(title: string, description: string): string {
 /** Writes a value as JSON that can stand in a page. `</script>` in a text would end the element. */
 export const scriptJson = (value: object | string) => JSON.stringify(value).replaceAll("<", "\\u003c");
 
-/** Makes an element with JSON for a page's script. @param json from `scriptJson` */
-export const jsonElement = (id: string, json: string) =>
-  `<script type="application/json" id="${id}">${json}</script>`;
-
 /** @returns the page, and the parts of its HTML before the head's texts, between these and the body, and after the body */
 export function pageOf(assets: Assets, path: string, options: PageOptions) {
   const { head, body, style, script, framedBy = [], settings = {} } = options;
@@ -189,7 +185,7 @@ export function pageOf(assets: Assets, path: string, options: PageOptions) {
     '<link rel="icon" href="data:,">',
     `<link rel="stylesheet" href="${assets.url(style)}">`,
     ...(script === undefined ? [] : [`<script type="module" src="${assets.url(script)}"></script>`]),
-    jsonElement("settings", scriptJson(settings)),
+    `<script type="application/json" id="settings">${scriptJson(settings)}</script>`,
     "</head>",
     "",
   ];

@@ -1,4 +1,4 @@
-import { headOf, jsonElement, scriptJson } from "../../shared/web-assets.ts";
+import { headOf, scriptJson } from "../../shared/web-assets.ts";
 import type { Ask, Failure } from "./browser/answers.ts";
 import type { Draw, PageSettings } from "./browser/context.ts";
 import { tabTitle } from "./browser/words.ts";
@@ -30,7 +30,7 @@ export function writeBlank(
   settings: PageSettings,
 ): Written {
   const { body } = draw(path, "", settings, null);
-  return { head: headOf(title, description), body: bodyOf(body, "{}") };
+  return { head: headOf(title, description), body: bodyOf(body, []) };
 }
 
 /**
@@ -53,15 +53,18 @@ export function write(
   const ask: Ask = <Answers extends object[]>(...paths: { [I in keyof Answers]: string }) =>
     paths.map(answerAt) as { [I in keyof Answers]: Answers[I] | Failure };
   const { title, description, body, isMissing } = draw(path, query && `?${query}`, settings, ask);
-  const known = Array.from(used, ([target, { json }]) => `${scriptJson(target)}:${json}`);
-  return { head: headOf(tabTitle(title), description), body: bodyOf(body, `{${known.join()}}`), isMissing };
+  const known = Array.from(used, ([target, { json }], i) => [
+    `${i > 0 ? "," : ""}${scriptJson(target)}:`,
+    json,
+  ]);
+  return { head: headOf(tabTitle(title), description), body: bodyOf(body, known.flat()), isMissing };
 }
 
-/** @param known the answers from which the page is drawn, as JSON; see `Known` */
-const bodyOf = (drawn: string, known: string) => [
+/** @param known the fields of the answers from which the page is drawn, as JSON; see `Known` */
+const bodyOf = (drawn: string, known: readonly string[]) => [
   '<body><div id="app">',
   drawn,
-  "</div>",
-  jsonElement("answers", known),
-  "</body>",
+  '</div><script type="application/json" id="answers">{',
+  ...known,
+  "}</script></body>",
 ];
