@@ -1,5 +1,7 @@
 import htm from "htm";
-import { type ComponentChild, type ComponentType, Fragment, h, type VNode } from "preact";
+import { type ComponentChild, type ComponentType, Fragment, type VNode } from "preact";
+// Unlike `h`, it takes the properties without copying them.
+import { jsx } from "preact/jsx-runtime";
 
 /**
  * Makes elements as HTML at once, for the server. Each template is read once; after that, drawing it joins its texts.
@@ -75,7 +77,7 @@ function fragmentOf(steps: readonly Step[], values: Values): VNode {
   const draft: Draft = { tpl: [], exprs: [], text: "" };
   for (const step of steps) step(draft, values);
   draft.tpl.push(draft.text);
-  return h<object>(Fragment, draft);
+  return jsx<object>(Fragment, draft);
 }
 
 /** A step that adds a text, which steps of texts beside it join. */
@@ -151,7 +153,9 @@ function componentStep(type: Field, attributes: Record<string, unknown>, childre
       if (name.startsWith(mark)) Object.assign(props, read(values));
       else props[name] = read(values);
     const component = values[type.index] as ComponentType;
-    addComponent(draft, h(component, props, ...inside.map((child) => child(values))));
+    if (inside.length > 0)
+      props.children = inside.length === 1 ? inside[0](values) : inside.map((child) => child(values));
+    addComponent(draft, jsx(component, props));
   };
 }
 
