@@ -5,6 +5,7 @@ import { after, test } from "node:test";
 import { encodeSnapshot } from "../../../engine/index.ts";
 import { ApiError } from "../../../server/api/errors.ts";
 import type { PageSettings } from "../../../server/parts/portal/browser/context.ts";
+import { PageAnswers } from "../../../server/parts/portal/page-answers.ts";
 import { Portal } from "../../../server/parts/portal/serving.ts";
 import type { PageTemplate } from "../../../server/shared/messages.ts";
 import { WorkBudget } from "../../../server/shared/work-budget.ts";
@@ -109,4 +110,24 @@ test("a page that is written for nobody is written with its numbers, takes no ti
   const request = { getHeader: () => "", getQuery: () => "procedure=5072", forEach: () => {} };
   assert.equal(portal.reply(request, "/", "GET", false).body, unwritten);
   portal.warm("/no-page", "");
+});
+
+test("pages share an answer, also that there is none, until it is forgotten; another error isn't kept", () => {
+  const reads: string[] = [];
+  const answers = new PageAnswers((path, query) => {
+    reads.push(`${path}?${query}`);
+    if (path === "/none") throw new ApiError("not_found", "no data");
+    if (path === "/broken") throw new ApiError("internal_error", "broken");
+    return { text: "</script>" };
+  });
+  const { answer, json } = answers.at("/some?state=NY");
+  assert.deepEqual(answer, { text: "</script>" });
+  assert.equal(json, '{"answer":{"text":"\\u003c/script>"}}');
+  assert.equal(answers.at("/some?state=NY").answer, answer);
+  assert.equal(answers.at("/none").json, '{"failed":[404,"not_found","no data",{"places":[],"absent":[]}]}');
+  answers.at("/none");
+  for (let i = 0; i < 2; i++) assert.throws(() => answers.at("/broken"), { message: "broken" });
+  assert.deepEqual(reads, ["/some?state=NY", "/none?", "/broken?", "/broken?"]);
+  answers.forget();
+  assert.notEqual(answers.at("/some?state=NY").answer, answer);
 });
