@@ -34,6 +34,8 @@ export interface Part {
 export interface PartRun {
   /** The module that runs in serving threads; see `serving/pages-part.ts`. */
   readonly serving?: URL;
+  /** The module that writes numbers into pages, in the page thread. Absent if no page has numbers. */
+  readonly writing?: URL;
   /** The key that all visitors of the part's pages use, and the share of it that each address has. */
   readonly visitors?: { limits: ShareLimits; isTheirs: IsForVisitors };
   /** Runs the part's checks that need no state, before a state is made. @throws DataError when a check fails */
@@ -141,7 +143,7 @@ export interface Core extends PartContext {
   takeEffect(): Promise<void>;
   /** Whether it is this server's turn to deliver events. */
   delivers(): boolean;
-  showPages(files: readonly WebFile[]): void;
+  showPages(files: readonly WebFile[]): Promise<void>;
 }
 
 /**

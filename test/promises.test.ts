@@ -43,6 +43,7 @@ import { writingMsPerSecond } from "../server/parts/portal/serving.ts";
 import { linkHours, maxSignupsPerClient } from "../server/parts/portal/signups.ts";
 import { awayMs } from "../server/parts/postgres/contact.ts";
 import { maxStartMs } from "../server/parts/postgres/control.ts";
+import { maxOrdered, maxTurnMs } from "../server/serving/page-orders.ts";
 import { maxBodyBytes, maxBodyMs, maxPosts, maxPostsPerClient } from "../server/serving/posts.ts";
 import { headBytesToClose } from "../server/serving/responder.ts";
 import { madeBytesPerSecond, maxUnwantedBytes, maxUnwantedMs } from "../server/serving/streaming.ts";
@@ -137,7 +138,12 @@ test("the server's README promises what the code does", () => {
   );
   readme("makes at most # MiB of CSV and Arrow exports per second", madeBytesPerSecond / mebibyte);
   readme("exports come at up to # MiB/s on one connection", madeBytesPerSecond / mebibyte);
-  readme("in at most a # of each thread's time", writingMsPerSecond / 1000);
+  readme(
+    "in at most a # of a core's time. At most # pages of a serving thread wait to be written, each for at most #",
+    writingMsPerSecond / 1000,
+    maxOrdered,
+    maxTurnMs / 1000,
+  );
   readme(
     "minus a quarter of it (# at most), minus # for each thread. It doesn't start if the limit is below # plus # for each thread",
     reservedDescriptors,

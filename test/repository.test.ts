@@ -118,8 +118,12 @@ test("imports use literal text in double quotes, so that these rules find them",
   const unread = product.filter((path) =>
     /\b(import|require)\s*\(\s*[^"\s]/.test(withoutComments(read(path))),
   );
-  // `thread.ts` imports the module of a part's pages, `written.ts` components with the types of a browser.
-  assert.deepEqual(unread, ["server/parts/portal/written.ts", "server/serving/thread.ts"]);
+  // Threads import the modules of a part's pages, `written.ts` components with the types of a browser.
+  assert.deepEqual(unread, [
+    "server/parts/portal/written.ts",
+    "server/serving/page-thread.ts",
+    "server/serving/thread.ts",
+  ]);
 });
 
 test("no folder of the product imports from a folder above or beside it", () => {

@@ -1,17 +1,19 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { Worker } from "node:worker_threads";
-import type { Pages } from "../part.ts";
+import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
+import type { Pages, PartRun } from "../part.ts";
 import { type Connections, maxWaitingBytes } from "../shared/connections.ts";
 import {
   type Access,
   type FromServe,
   gate,
+  type PageThreadCode,
   type PermitAnswer,
   type PortalReply,
   type PortalRequest,
   type PublishedVersion,
   type ServeData,
   type ThreadCode,
+  type ToPageThread,
   type ToServe,
   type Wait,
   type WebFile,
@@ -24,18 +26,20 @@ import type { SnapshotFolder } from "../snapshots/snapshots.ts";
 import { claimPort } from "./port.ts";
 import { closers, end, log, unlessStopping } from "./running.ts";
 
-/** Starts and stops the serving threads, and exchanges messages with them. */
+/** Starts and stops the serving threads and the page thread, and exchanges messages with them. */
 
 /** Requests leave little garbage, so a larger young generation would only cost memory in each thread. */
 const maxYoungGenerationSizeMb = 8;
+const servingUrl = new URL("../serving/thread.ts", import.meta.url);
+const pageUrl = new URL("../serving/page-thread.ts", import.meta.url);
 /** Maximum time for requests in flight when the server stops. */
 export const maxDrainMs = 5000;
 
 interface Owner {
-  /** Replies to a post. Null if no part has pages. */
-  act(request: PortalRequest): Promise<PortalReply | null>;
   /** Called at most once for each thread, when the thread fails or ends unexpectedly. */
   fail(reason: string): void;
+  /** Replies to a post. Null if no part has pages. */
+  act(request: PortalRequest): Promise<PortalReply | null>;
   logAccess(access: Access): void;
   wait(waits: readonly Wait[]): void;
 }
@@ -44,15 +48,18 @@ function logError(stack: string, requestId?: string): void {
   log.error({ stack, requestId }, "request failed");
 }
 
-class ServingThread {
+/** A serving thread or the page thread. */
+class Thread {
   readonly #worker: Worker;
   readonly #waiting = new Map<FromServe["type"], () => void>();
   #mayEnd = false;
   readonly ended: Promise<void>;
 
-  constructor(code: ThreadCode, owner: Owner) {
-    this.#worker = new Worker(new URL("../serving/thread.ts", import.meta.url), {
+  /** @param ports those of `code` */
+  constructor(url: URL, code: ThreadCode | PageThreadCode, ports: readonly MessagePort[], owner: Owner) {
+    this.#worker = new Worker(url, {
       workerData: code,
+      transferList: [...ports],
       resourceLimits: { maxYoungGenerationSizeMb },
     });
     const fail = (reason: string) => {
@@ -96,7 +103,9 @@ class ServingThread {
 }
 
 export class ServingThreads {
-  readonly #threads: ServingThread[];
+  readonly #threads: Thread[];
+  /** Undefined if no page has numbers. */
+  readonly #pageThread: Thread | undefined;
   /** Rejects when a thread can't start. */
   readonly #failed = Promise.withResolvers<never>();
   /** Limits the access log's lines of all threads together. */
@@ -107,28 +116,47 @@ export class ServingThreads {
   /** Called when requests wait for permits in a thread. */
   onWait: (thread: number, waits: readonly Wait[]) => void = () => {};
 
-  /** @param pagesModule URL of the module that serves pages beside the API */
-  constructor(settings: Settings, pagesModule: string | undefined) {
+  /** @param part the part that serves pages beside the API */
+  constructor(settings: Settings, part: Pick<PartRun, "serving" | "writing"> | undefined) {
     this.#accessLines = new PerSecond(settings.ACCESS_LOG);
     // The promise is awaited later. Until then, a rejection mustn't be reported as unhandled.
     this.#failed.promise.catch(() => {});
-    const code = { gate: this.#gate.buffer, trustedProxies: settings.TRUSTED_PROXIES, pagesModule };
     const ownerOf = (thread: number): Owner => ({
       act: async (request) => (await this.#pages?.act(request)) ?? null,
-      fail: (reason) => this.#fail(reason),
+      fail: (reason) => this.#fail("a serving thread", reason),
       logAccess: (access) => {
         if (this.#accessLines.pass(performance.now())) log.info(access, "request");
       },
       wait: (waits) => this.onWait(thread, waits),
     });
-    this.#threads = Array.from({ length: settings.THREADS }, (_, i) => new ServingThread(code, ownerOf(i)));
+    const channels = Array.from({ length: settings.THREADS }, () =>
+      part?.writing === undefined ? undefined : new MessageChannel(),
+    );
+    const code = {
+      gate: this.#gate.buffer,
+      trustedProxies: settings.TRUSTED_PROXIES,
+      pagesModule: part?.serving?.href,
+    };
+    this.#threads = channels.map((channel, i) => {
+      const pagePort = channel?.port1;
+      return new Thread(servingUrl, { ...code, pagePort }, pagePort ? [pagePort] : [], ownerOf(i));
+    });
+    if (part?.writing === undefined) return;
+    const ports = channels.flatMap((channel) => channel?.port2 ?? []);
+    const owner: Owner = {
+      fail: (reason) => this.#fail("the page thread", reason),
+      act: async () => null,
+      logAccess() {},
+      wait() {},
+    };
+    this.#pageThread = new Thread(pageUrl, { writingModule: part.writing.href, ports }, ports, owner);
   }
 
-  #fail(reason: string): void {
+  #fail(thread: string, reason: string): void {
     if (this.#isListening) {
-      log.fatal({ reason }, "a serving thread failed");
+      log.fatal({ reason }, `${thread} failed`);
       void end(1);
-    } else this.#failed.reject(new Error(`a serving thread can't start: ${reason}`));
+    } else this.#failed.reject(new Error(`${thread} can't start: ${reason}`));
   }
 
   /**
@@ -144,6 +172,12 @@ export class ServingThreads {
   ): Promise<void> {
     this.#pages = pages;
     const listening = this.#threads.map((thread) => thread.waitFor("listening"));
+    const pageThread = this.#pageThread;
+    if (pageThread !== undefined && pages !== undefined) {
+      listening.push(pageThread.waitFor("published"));
+      pageThread.send({ type: "pages", files: pages.files() });
+      pageThread.send({ type: "publish", published });
+    }
     for (const [i, thread] of this.#threads.entries()) {
       if (pages !== undefined) thread.send({ type: "pages", files: pages.files() });
       thread.send({ type: "start", data: { ...data, traffic: traffic[i] }, published });
@@ -168,21 +202,32 @@ export class ServingThreads {
     this.#threads[thread].send({ type: "permits", answers });
   }
 
-  /** Passes the served versions to all threads. Resolves when no thread answers from older images any more. */
+  /**
+   * Passes the served versions to all threads. Resolves when no thread answers from older images any more. The page thread
+   * comes first, so that no serving thread keeps a page that was written from older images than its own.
+   */
   async publish(published: readonly PublishedVersion[]): Promise<void> {
-    if (this.#isListening) await this.#ask({ type: "publish", published }, "published");
+    if (!this.#isListening) return;
+    await this.#askPageThread({ type: "publish", published }, "published");
+    await ask(this.#threads, { type: "publish", published }, "published");
   }
 
-  /** Replaces the pages' files in all threads. Does nothing before the threads listen. */
-  showPages(files: readonly WebFile[]): void {
-    if (this.#isListening) for (const thread of this.#threads) thread.send({ type: "pages", files });
+  /** Replaces the pages' files in all threads, in the order of `publish`. Does nothing before the threads listen. */
+  async showPages(files: readonly WebFile[]): Promise<void> {
+    if (!this.#isListening) return;
+    await this.#askPageThread({ type: "pages", files }, "shown");
+    for (const thread of this.#threads) thread.send({ type: "pages", files });
+  }
+
+  async #askPageThread(message: ToPageThread, reply: FromServe["type"]): Promise<void> {
+    if (this.#pageThread !== undefined) await ask([this.#pageThread], message, reply);
   }
 
   /** Stops listening, answers the requests in flight, and waits for the threads to end. May be called at any time. */
   async stop(): Promise<void> {
     if (!this.#leaveGate(gate.ending)) {
       await Promise.race([
-        this.#ask({ type: "drain" }, "drained"),
+        ask(this.#threads, { type: "drain" }, "drained"),
         delay(maxDrainMs, undefined, { ref: false }),
       ]);
       // The gate tells the threads to end, in addition to a message, because a busy thread reads no messages.
@@ -190,18 +235,21 @@ export class ServingThreads {
     }
     for (const thread of this.#threads) thread.send({ type: "close" });
     await Promise.all(this.#threads.map((thread) => thread.ended));
+    // The page thread comes last, because the requests in flight need it.
+    this.#pageThread?.send({ type: "close" });
+    await this.#pageThread?.ended;
   }
+}
 
-  async #ask(message: ToServe, reply: FromServe["type"]): Promise<void> {
-    await Promise.all(
-      this.#threads.map((thread) => {
-        const replied = thread.waitFor(reply);
-        thread.send(message);
-        // A thread that has failed never replies.
-        return Promise.race([replied, thread.ended]);
-      }),
-    );
-  }
+async function ask(threads: readonly Thread[], message: ToServe, reply: FromServe["type"]): Promise<void> {
+  await Promise.all(
+    threads.map((thread) => {
+      const replied = thread.waitFor(reply);
+      thread.send(message);
+      // A thread that has failed never replies.
+      return Promise.race([replied, thread.ended]);
+    }),
+  );
 }
 
 type Tables = Pick<ServeData, "keys" | "ceilings" | "areShared" | "names" | "days" | "events" | "shares">;

@@ -69,9 +69,9 @@ async function start({ settings, parts }: Configuration): Promise<void> {
   if (settings.PORT !== 0) await unlessStopping(claimPort(settings.HOST, settings.PORT));
   const state = openState(settings, isShared);
   const { store, guard } = state;
-  const pagesModule = parts.find(({ serving }) => serving !== undefined)?.serving?.href;
+  const pagesPart = parts.find(({ serving }) => serving !== undefined);
   // The threads load their modules while the data is loaded.
-  const threads = new ServingThreads(settings, pagesModule);
+  const threads = new ServingThreads(settings, pagesPart);
   const publish = (published: readonly PublishedVersion[]) => threads.publish(published);
   const snapshots = await loadData(settings, state, health, publish);
   health.lostVersions = () => snapshots.lost();

@@ -1,8 +1,9 @@
 import type { PortalReply, PortalRequest, WebFile } from "../shared/messages.ts";
+import type { Coding } from "./negotiation.ts";
 import type { PostHandler } from "./posts.ts";
 import type { Respond } from "./responder.ts";
 
-/** The interface between a serving thread and the part that serves pages beside the API. */
+/** The interface between the server's threads and the part that serves pages beside the API. */
 
 /** A part's serving module exports a function of this type as `pages`. */
 export type MakePages = (context: PagesContext) => ServingPages;
@@ -11,8 +12,8 @@ export interface PagesContext {
   trustedProxies: number;
   /** Passes a post to the control thread. @throws Error when the control thread has failed to reply and logged why */
   ask(request: PortalRequest): Promise<PortalReply>;
-  /** Answers a request without key and ceilings. @param query undecoded @returns the answer before it is written as JSON @throws ApiError */
-  read(path: string, query: string): object;
+  /** Lets the page thread write a page. Returns undefined at once if too many pages wait. Never rejects. */
+  write(wanted: WantedPage): Promise<WritingResult> | undefined;
   /** Logs an error. @param requestId the id of the failed request, if it is known */
   report(error: unknown, requestId?: string): void;
 }
@@ -23,13 +24,45 @@ export interface ServingPages {
   /** The path below which posts are allowed. It ends with a slash. */
   readonly postsBelow: string;
   readonly posts: PostHandler;
-  /**
-   * Writes a page as for a request, and forgets it. Does nothing where no page with numbers is.
-   * @param query undecoded @throws ApiError
-   */
-  warm(path: string, query: string): void;
   /** Forgets what was written from the data versions that were served before. */
   forget(): void;
   /** Replaces all files of the pages. */
   show(files: readonly WebFile[]): void;
+}
+
+/** A part's writing module, which runs in the page thread, exports a function of this type as `writing`. */
+export type MakeWriting = (read: Read) => PageWriting;
+
+/** Answers a request without key and ceilings. @param query undecoded @returns the answer before it is written as JSON @throws ApiError */
+export type Read = (path: string, query: string) => object;
+
+export interface PageWriting {
+  /** Writes the numbers for an address into a page. @throws ApiError if not only the data is absent */
+  write(wanted: WantedPage): WrittenPage;
+  /** Forgets what it keeps of the data versions that were served before. */
+  forget(): void;
+  /** Replaces all files of the pages. */
+  show(files: readonly WebFile[]): void;
+}
+
+export interface WantedPage {
+  /** Undecoded, like the query. */
+  path: string;
+  query: string;
+  coding: Coding;
+}
+
+export interface WrittenPage {
+  /** Each in memory of its own, which is handed over to a serving thread. */
+  bodies: { identity: Uint8Array<ArrayBuffer>; br?: Uint8Array<ArrayBuffer>; gzip?: Uint8Array<ArrayBuffer> };
+  etag: string;
+  /** Whether it is of a hospital that isn't in the data. */
+  isMissing: boolean;
+}
+
+export interface WritingResult {
+  /** Undefined if the page waited too long, or writing it failed. */
+  page: WrittenPage | undefined;
+  /** Milliseconds of CPU time that the page has taken. */
+  cpuMs: number;
 }

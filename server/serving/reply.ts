@@ -103,7 +103,7 @@ export interface BodyStream {
 
 /** A reply. Its head is valid until the next reply is made. */
 export interface Reply {
-  /** 0 if the request must wait for a permit of the account in the slot `waitsFor`. */
+  /** 0 if the request has to wait: for `later`, or for a permit of the account in the slot `waitsFor`. */
   status: number;
   /** The status and the headers, without Content-Length, Date, Connection and the last line break. */
   head: string | Uint8Array;
@@ -115,6 +115,8 @@ export interface Reply {
   absentBytes?: number;
   stream?: BodyStream;
   waitsFor?: number;
+  /** The reply, if it is made later. Never rejects. */
+  later?: Promise<Reply>;
 }
 
 const json = "application/json";

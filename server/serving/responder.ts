@@ -32,8 +32,9 @@ interface Asked {
   /** Whether the request asks to close the connection, in a way that the library doesn't obey itself. */
   closes: boolean;
   route: number;
-  /** What `ThreadTraffic.begin` returned. */
+  /** What `ThreadTraffic.begin` or, if the request is answered later, `beginLater` returned. */
   begun: number;
+  isLater: boolean;
   /** Undefined if the request isn't logged. */
   caller: Caller | undefined;
 }
@@ -142,13 +143,31 @@ export class Responder {
     // If the Connection header is exactly `close`, the library closes the connection itself, and drops no answers to
     // earlier requests. So only a longer header is examined here.
     const closes = connection.length > 5 && /\bclose\b/i.test(connection);
-    if (reply.status === 0)
-      this.#wait(res, req, reply, { path, method, hasBody, closes, route, begun, caller });
-    else this.#give(res, req, reply, { path, method, hasBody, closes, route, begun, caller });
+    const isLater = reply.status === 0;
+    const asked = { path, method, hasBody, closes, route, begun, isLater, caller };
+    if (isLater) this.#wait(res, req, reply, { ...asked, begun: this.#traffic.beginLater(begun) });
+    else this.#give(res, req, reply, asked);
+  }
+
+  #wait(res: HttpResponse, req: HttpRequest, { waitsFor = -1, later }: Reply, asked: Asked): void {
+    if (later === undefined) this.#waitForPermit(res, req, waitsFor, asked);
+    else this.#waitForReply(res, req, later, asked);
+  }
+
+  /** Answers a request without a body when its reply is made. */
+  #waitForReply(res: HttpResponse, req: HttpRequest, later: Promise<Reply>, asked: Asked): void {
+    const kept = new KeptRequest(req);
+    const wait = this.waitFor(res);
+    const give = (reply: Reply) => {
+      this.#isHead = asked.method === "HEAD";
+      wait.end();
+      this.#give(res, kept, reply, asked);
+    };
+    void later.then(orClose(res, wait, give));
   }
 
   /** Answers a request when it gets a permit, or is refused one. */
-  #wait(res: HttpResponse, req: HttpRequest, { waitsFor = -1 }: Reply, asked: Asked): void {
+  #waitForPermit(res: HttpResponse, req: HttpRequest, waitsFor: number, asked: Asked): void {
     const waits = this.#waits;
     if (waits === undefined) throw new Error("a request must wait for a permit, and nothing gets permits");
     const kept = new KeptRequest(req);
@@ -177,7 +196,7 @@ export class Responder {
     res: HttpResponse,
     req: RequestHead,
     given: Reply,
-    { path, method, hasBody, closes, route, begun, caller }: Asked,
+    { path, method, hasBody, closes, route, begun, isLater, caller }: Asked,
   ): void {
     let reply = given;
     const isError = reply.status >= 400;
@@ -197,7 +216,9 @@ export class Responder {
       );
     const { status } = reply;
     const bytes = this.#isHead ? 0 : (reply.body?.length ?? stream?.length ?? 0);
-    this.#traffic.answered(route, status, stream === undefined ? bytes : 0, begun);
+    const bytesNow = stream === undefined ? bytes : 0;
+    if (isLater) this.#traffic.answeredLater(route, status, bytesNow, begun);
+    else this.#traffic.answered(route, status, bytesNow, begun);
     if (caller !== undefined)
       this.#accessLog?.tell(caller, requestId, requestShown(method, path, req.getQuery()), status, bytes);
   }

@@ -59,7 +59,7 @@ export class Service {
     this.#answers.publish(versions);
   }
 
-  /** Answers a request of the pages' code. No key is needed and no ceiling applies. @throws ApiError */
+  /** Answers a request without key and ceilings, for nobody. @throws ApiError */
   read(path: string, query: string): object {
     return this.#answers.read(path, query);
   }

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { attachImage, type Image, prepareSearch, reasonOf, versionName } from "../../engine/query.ts";
+import { reasonOf } from "../../engine/query.ts";
 import { AddressShares } from "../accounts/address-shares.ts";
 import { UsageDays } from "../accounts/days.ts";
 import { UsageEvents } from "../accounts/events.ts";
@@ -20,23 +20,24 @@ import {
   type ThreadCode,
   type ToServe,
 } from "../shared/messages.ts";
-import { collectGarbageSoon, steadyClock, watchHeap } from "../shared/runtime.ts";
+import { collectGarbageSoon, steadyClock, threadCpuMs, watchHeap } from "../shared/runtime.ts";
 import { safely, stackOf } from "../shared/safely.ts";
 import { ThreadTraffic } from "../shared/traffic.ts";
 import { AccessLog } from "./access-log.ts";
 import { addressPartsOf, clientAddress, clientOf } from "./client-address.ts";
 import { withCors } from "./cors.ts";
 import { type HttpServer, serveHttp } from "./listener.ts";
-import type { MakePages, PagesContext, ServingPages } from "./pages-part.ts";
+import { PageOrders } from "./page-orders.ts";
+import type { MakePages, ServingPages } from "./pages-part.ts";
 import { PermitQueue } from "./permit-queue.ts";
-import { inPieces } from "./pieces.ts";
 import { Posts } from "./posts.ts";
 import type { Reply } from "./reply.ts";
 import { RequestIds } from "./request-ids.ts";
 import { type Respond, Responder } from "./responder.ts";
 import { Service } from "./service.ts";
+import { freeRetired, prepareVersions, versionsOf } from "./versions.ts";
 import { WaitingAnswers } from "./waiting.ts";
-import { type ServiceOf, warm, warmPrices } from "./warm.ts";
+import { apiRequestsOf, type ServiceOf, warm, warmPrices } from "./warm.ts";
 
 /** A serving thread: its own HTTP server on the shared port, over images that all threads share. */
 
@@ -50,18 +51,6 @@ const drainStepMs = 50;
 if (parentPort === null) throw new Error("this file runs in a serving thread only");
 const control = parentPort;
 const send = (message: FromServe) => control.postMessage(message);
-
-/** @param known attached images, which are kept with what was derived from them */
-function versionsOf(published: readonly PublishedVersion[], known: readonly Image[] = []): Versions {
-  const versions = published.map((version) => {
-    const image = attachImage(version.image);
-    const isSame = ({ description }: Image) => description.sha256 === image.description.sha256;
-    return { ...version, image: known.find(isSame) ?? image };
-  });
-  const images = versions.map(({ image }) => image);
-  const names = images.map(({ description }) => versionName(description.provenance));
-  return { images, byName: new Map(versions.map((version, i) => [names[i], version])) };
-}
 
 /** Sends `drained` when the connections of all threads are closed, or those of this thread are quiet. */
 function drain({ server, responder, connections }: Started): void {
@@ -100,19 +89,14 @@ function report(error: unknown, requestId?: string): void {
   send({ type: "error", stack: stackOf(error), requestId });
 }
 
-/** Answers what pages ask for. */
-let reading: Service | undefined;
-
 /** The pages beside the API; undefined if all paths belong to the API. */
 const pages = code.pagesModule === undefined ? undefined : await pagesIn(code.pagesModule);
 
 async function pagesIn(module: string): Promise<ServingPages> {
   const { pages: make }: { pages: MakePages } = await import(module);
-  const read: PagesContext["read"] = (path, query) => {
-    if (reading === undefined) throw new Error("a page was asked for before this thread had any data");
-    return reading.read(path, query);
-  };
-  return make({ trustedProxies: code.trustedProxies, ask: askControl, read, report });
+  const orders = code.pagePort && new PageOrders(code.pagePort, steadyClock());
+  const { trustedProxies } = code;
+  return make({ trustedProxies, ask: askControl, write: (wanted) => orders?.write(wanted), report });
 }
 
 interface Started {
@@ -125,11 +109,6 @@ interface Started {
   /** Undefined unless servers share the accounts. */
   queue: PermitQueue | undefined;
 }
-
-const cpuMs = () => {
-  const { user, system } = process.threadCpuUsage();
-  return (user + system) / 1000;
-};
 
 function start(data: ServeData, published: readonly PublishedVersion[]): Started {
   const traffic = new ThreadTraffic(data.traffic);
@@ -161,7 +140,6 @@ function start(data: ServeData, published: readonly PublishedVersion[]): Started
       report: (error) => report(error, ids.announce()),
     });
   const service = serviceOf({ versions, keys, ceilings: permits ?? new Limits(data.ceilings), traffic });
-  reading = service;
   const { corsOrigins } = data;
   const answer: Respond = (request, path, method, hasBody) => service.answer(request, path, method, hasBody);
   const answerApi = corsOrigins.length === 0 ? answer : withCors(answer, corsOrigins);
@@ -170,9 +148,11 @@ function start(data: ServeData, published: readonly PublishedVersion[]): Started
       ? answerApi(request, path, method, hasBody)
       : pages.respond(request, path, method, hasBody);
   warmPrices(versions, serviceOf);
-  const answerAny = (path: string, query: string) =>
-    isApiPath(path) ? service.read(path, query) : pages?.warm(path, query);
-  warm(versions.images[0], answerAny, cpuMs);
+  warm(
+    (round) => apiRequestsOf(versions.images[0], round),
+    (path, query) => service.read(path, query),
+    threadCpuMs,
+  );
   const connections = new Connections(data.maxConnections, data.connections);
   const log =
     data.accessLog === 0
@@ -204,25 +184,17 @@ function start(data: ServeData, published: readonly PublishedVersion[]): Started
 
 let started: Started | undefined;
 
-/**
- * Serves other versions. What searches need of new images is derived first, in pieces between which requests are answered
- * from the versions before.
- */
+/** Serves other versions. Until their searches are prepared, requests are answered from the versions before. */
 async function publish(published: readonly PublishedVersion[]): Promise<void> {
   if (started !== undefined) {
     const { service, versions: before, traffic } = started;
-    const versions = versionsOf(published, before.images);
-    for (const image of versions.images)
-      if (!before.images.includes(image))
-        await inPieces(prepareSearch(image), (ms) => traffic.worked("publication", ms));
+    const versions = await prepareVersions(published, before, (ms) => traffic.worked("publication", ms));
     const begunMs = performance.now();
     service.publish(versions);
     pages?.forget();
     started.versions = versions;
     traffic.worked("publication", performance.now() - begunMs);
-    // Nothing else frees the memory of an image that isn't served any more as soon.
-    if (before.images.some((image) => !versions.images.includes(image)))
-      setImmediate(safely(collectGarbageSoon, report));
+    freeRetired(before, versions, report);
   }
   send({ type: "published" });
 }
@@ -251,6 +223,7 @@ const take = (message: ToServe) => {
   } else if (message.type === "drain") {
     if (started !== undefined) drain(started);
   } else {
+    code.pagePort?.close();
     // The app has to be closed in its own thread, and the thread has to end by itself. Otherwise the process aborts.
     started?.server.close();
     control.close();

@@ -17,19 +17,22 @@ export const maxWarmingMs = 300;
 /** Rounds after which answers hardly get faster. */
 const rounds = 20;
 
+/** Paths of the API or of pages, with queries. */
+type Requests = [path: string, query: Record<string, string>][];
+
 /**
- * @param image the newest data version's
- * @param answer answers a path of the API or a page and an undecoded query, or throws
+ * @param requestsOf returns a round's requests. Rounds differ, because equal requests would tell the compiler too little
+ * @param answer answers a path and an undecoded query, or throws
  * @param cpuMs returns milliseconds of CPU time that this thread has used
  */
 export function warm(
-  image: Image,
+  requestsOf: (round: number) => Requests,
   answer: (path: string, query: string) => unknown,
   cpuMs: () => number,
 ): void {
   const begun = cpuMs();
   for (let round = 0; round < rounds; round++)
-    for (const [path, query] of requestsOf(image, round)) {
+    for (const [path, query] of requestsOf(round)) {
       if (cpuMs() - begun >= maxWarmingMs) return;
       try {
         answer(path, new URLSearchParams(query).toString());
@@ -40,8 +43,8 @@ export function warm(
     }
 }
 
-/** Returns other requests in each round, because equal ones would tell the compiler too little. */
-function requestsOf(image: Image, round: number): [path: string, query: Record<string, string>][] {
+/** What the requests of a round ask for. */
+function subjectsOf(image: Image, round: number) {
   const facility = round % image.description.counts.facilities;
   const [ccn, name, city, state, zip] = [
     image.ccn,
@@ -50,8 +53,13 @@ function requestsOf(image: Image, round: number): [path: string, query: Record<s
     image.state,
     image.zip,
   ].map((texts) => textAt(texts, facility));
-  const procedure = image.codes[round % image.procedures];
-  const api: [path: string, query: Record<string, string>][] = [
+  return { ccn, name, city, state, zip, procedure: image.codes[round % image.procedures] };
+}
+
+/** Returns a round's requests of each kind for a serving thread. @param image the newest data version's */
+export function apiRequestsOf(image: Image, round: number): Requests {
+  const { ccn, name, city, state, zip, procedure } = subjectsOf(image, round);
+  const requests: Requests = [
     ["/search", { q: `${name} ${city}` }],
     ["/search", { q: `hospitals in ${city}, ${state}` }],
     ["/search", { q: `${name.slice(1)} hospital` }],
@@ -63,8 +71,13 @@ function requestsOf(image: Image, round: number): [path: string, query: Record<s
     ["/healthcare/procedures", { state }],
     [`/healthcare/procedures/${procedure}`, {}],
   ];
+  return requests.map(([path, query]) => [basePath + path, query]);
+}
+
+/** Returns a round's pages for the page thread. @param image the newest data version's */
+export function pageRequestsOf(image: Image, round: number): Requests {
+  const { ccn, state, procedure } = subjectsOf(image, round);
   return [
-    ...api.map(([path, query]): [string, Record<string, string>] => [basePath + path, query]),
     ["/", { procedure, state }],
     [`/facilities/${ccn}`, { procedure }],
   ];

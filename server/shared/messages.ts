@@ -1,3 +1,4 @@
+import type { MessagePort } from "node:worker_threads";
 import type { Changes } from "../../engine/query.ts";
 import type { ShareLimits } from "./plans.ts";
 
@@ -31,6 +32,15 @@ export interface ThreadCode {
   trustedProxies: number;
   /** URL of the module that serves pages beside the API; see `serving/pages-part.ts`. */
   pagesModule: string | undefined;
+  /** Leads to the page thread; undefined without one. */
+  pagePort: MessagePort | undefined;
+}
+
+export interface PageThreadCode {
+  /** URL of the module that writes pages; see `serving/pages-part.ts`. */
+  writingModule: string;
+  /** Lead to the serving threads. */
+  ports: readonly MessagePort[];
 }
 
 export interface ServeData {
@@ -95,7 +105,7 @@ export interface WebFile {
   /** Bytes in shared memory. Files below 1 KiB have only `identity`. */
   bodies: { identity: Uint8Array; br?: Uint8Array; gzip?: Uint8Array };
   etag: string;
-  /** For a page with numbers: what serving threads write it from for the requested address; absent in other files. */
+  /** For a page with numbers: what the page thread writes it from for the requested address; absent in other files. */
   template?: PageTemplate;
 }
 
@@ -134,11 +144,16 @@ export type ToServe =
   | { type: "drain" }
   | { type: "close" };
 
+/** Messages to the page thread. The first `publish` starts it. */
+export type ToPageThread = Extract<ToServe, { type: "publish" | "pages" | "close" }>;
+
 export type FromServe =
   | { type: "listening" }
   | { type: "failed"; reason: string }
   /** The reply to `publish`. After it, no new answer comes from an older image. */
   | { type: "published" }
+  /** The page thread's reply to `pages`. */
+  | { type: "shown" }
   | { type: "drained" }
   | { type: "post"; id: number; request: PortalRequest }
   | { type: "access"; access: Access }

@@ -1,5 +1,6 @@
-import { readdirSync } from "node:fs";
+import { readdirSync, readlinkSync } from "node:fs";
 import { getPriority, setPriority } from "node:os";
+import { basename } from "node:path";
 
 /**
  * Lowers the priorities of threads that compete with serving threads for a core. Linux has a nice value for each thread.
@@ -10,6 +11,15 @@ import { getPriority, setPriority } from "node:os";
 export function threadIds(): readonly number[] {
   try {
     return readdirSync("/proc/self/task").map(Number);
+  } catch {
+    return [];
+  }
+}
+
+/** The system's id of the calling thread; none where it isn't known. */
+export function ownThread(): readonly number[] {
+  try {
+    return [Number(basename(readlinkSync("/proc/thread-self")))];
   } catch {
     return [];
   }

@@ -17,6 +17,12 @@ export function steadyClock(): () => number {
   return () => performance.now() + offset;
 }
 
+/** Returns milliseconds of CPU time that the calling thread has used. */
+export function threadCpuMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
+}
+
 /**
  * Begins to collect this thread's garbage, such as a retired image, in short steps beside other work. Nothing else in Node
  * does that but a measurement of memory, which needs a whole collection. The result is of no use.

@@ -98,12 +98,15 @@ export class ThreadTraffic {
     if (begun !== untimed) this.#time(cell, begun);
   }
 
-  /** Begins timing a request for `answeredLater`. */
-  beginLater(): number {
-    return this.#nowMs();
+  /** Begins timing a request for `answeredLater`. @param begun what `begin` returned for this request */
+  beginLater(begun = untimed): number {
+    if (begun === untimed) return this.#nowMs();
+    // The next request is timed in place of this one, which may never be answered.
+    this.#untilTimed = 1;
+    return begun;
   }
 
-  /** Counts the answer to a post, made after the handler has returned. Posts are few, so all are timed. */
+  /** Counts an answer that is made after the handler has returned. These are few, so all are timed. */
   answeredLater(route: number, status: number, bytes: number, begun: number): void {
     this.#addTime(this.#count(route, status, bytes), this.#nowMs() - begun, 1);
   }

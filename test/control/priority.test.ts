@@ -4,12 +4,15 @@ import { getPriority } from "node:os";
 import { after, test } from "node:test";
 import { Worker } from "node:worker_threads";
 import { stepBack, threadIds } from "../../server/shared/priority.ts";
-import { startServer } from "../support/server.ts";
+import { ample, createKey, startServer, temporaryFolder } from "../support/server.ts";
 
 /** Tests which threads come first where they share a core. */
 
 const threads = 2;
-const server = await startServer({ env: { THREADS: `${threads}` } });
+const stateDir = temporaryFolder();
+createKey(stateDir, "visitors", ample);
+const pages = { PORTAL: "on", PORTAL_ACCOUNT: "visitors" };
+const server = await startServer({ stateDir, env: { THREADS: `${threads}`, ...pages } });
 after(async () => {
   assert.equal(await server.stop(), 0);
 });
@@ -22,6 +25,11 @@ test("the threads that compile for the others come after those that answer reque
   assert.equal(behind.length > 0, getPriority() < 10, `${behind} of ${ids}`);
   assert.ok(!behind.includes(pid));
   assert.ok(ids.length - behind.length > threads);
+  // The last is the page thread.
+  if (getPriority() < 10) {
+    const last = Math.max(...behind.map((id) => getPriority(id)));
+    assert.equal(behind.filter((id) => getPriority(id) === last).length, 1);
+  }
 });
 
 test("a thread steps back by itself, and never comes forward", async () => {

@@ -77,6 +77,15 @@ test("a delayed response is timed once and doesn't change the timing of others",
   assert.ok(others && total(others.buckets) > 2000, `${total(others?.buckets ?? [])} timed`);
 });
 
+test("a timed response that is delayed, and perhaps never sent, leaves the next one to be timed in its place", () => {
+  const traffic = new Traffic(["/a"], 1);
+  const thread = new ThreadTraffic(traffic.buffers[0], () => 0, seededRandom(1).next);
+  thread.beginLater(thread.begin());
+  for (let i = 0; i < 3; i++) thread.answered(0, 200, 1, thread.begin());
+  const [{ requests, buckets }] = traffic.snapshot().answers;
+  assert.deepEqual([requests, total(buckets)], [3, 3]);
+});
+
 test("the pieces of other work are timed apart from responses", () => {
   const traffic = new Traffic(["/a"], 2);
   const [first, second] = traffic.buffers.map((buffer) => new ThreadTraffic(buffer));

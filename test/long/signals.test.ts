@@ -169,15 +169,22 @@ for (const isEarly of [true, false])
     assert.deepEqual(await server.ended(), [0, null]);
   });
 
-/** Makes a script that runs code in a serving thread or the control thread as soon as a file exists. */
-function dying(thread: "serving" | "control", does: string) {
+/** Whether a thread is one of its kind, for a script. */
+const isThread = {
+  control: "isMainThread",
+  serving: "workerData?.gate",
+  page: "workerData?.writingModule",
+};
+
+/** Makes a script that runs code in a thread as soon as a file exists. */
+function dying(thread: keyof typeof isThread, does: string) {
   const cue = path.join(temporaryFolder(), "cue");
   const script = `
     import { existsSync } from "node:fs";
     import { getHeapStatistics } from "node:v8";
     import { isMainThread, workerData } from "node:worker_threads";
     const hoard = [];
-    if (${thread === "control" ? "isMainThread" : "workerData?.gate"}) {
+    if (${isThread[thread]}) {
       const timer = setInterval(() => {
         if (!existsSync(${JSON.stringify(cue)})) return;
         clearInterval(timer);
@@ -201,6 +208,18 @@ for (const [what, thread, does, reason] of [
   ],
   ["a serving thread that exits", "serving", "process.exit(7);", /"reason":"it ended with exit code 7"/],
   [
+    "a page thread that exits",
+    "page",
+    "process.exit(7);",
+    /"reason":"it ended with exit code 7".*the page thread failed/,
+  ],
+  [
+    "a page thread whose memory runs out",
+    "page",
+    fillHeap,
+    /"reason":"Error: out of memory: 80 % of a heap of .*the page thread failed/,
+  ],
+  [
     "a serving thread whose memory runs out",
     "serving",
     fillHeap,
@@ -215,7 +234,11 @@ for (const [what, thread, does, reason] of [
 ] as const)
   test(`${what} ends the process with exit code 1 and its reason`, async (t) => {
     const { script, die } = dying(thread, does);
-    const server = start(t, preloaded(script, "--max-old-space-size=400"));
+    const stateDir = temporaryFolder();
+    createKey(stateDir, "visitors", { burst: 10, quota: 100 });
+    // Visitors have a key, so there is a page thread.
+    const pages = { STATE_DIR: stateDir, PORTAL: "on", PORTAL_ACCOUNT: "visitors" };
+    const server = start(t, { ...pages, ...preloaded(script, "--max-old-space-size=400") });
     await ready(server);
     die();
     const { code, stderr } = await server.finished();

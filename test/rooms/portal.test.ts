@@ -6,6 +6,7 @@ import "../parts/portal/host.test.ts";
 import "../parts/portal/html-text.test.ts";
 import "../parts/portal/kept-pages.test.ts";
 import "../parts/portal/loading.test.ts";
+import "../parts/portal/page-thread.test.ts";
 import "../parts/portal/pages.test.ts";
 import "../parts/portal/posts.test.ts";
 import "../parts/portal/rate-limits.test.ts";

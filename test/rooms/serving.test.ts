@@ -3,6 +3,7 @@ import "../support/mapped.ts";
 import "../serving/answer-cache.test.ts";
 import "../serving/client-address.test.ts";
 import "../serving/kept.test.ts";
+import "../serving/page-orders.test.ts";
 import "../serving/permit-queue.test.ts";
 import "../serving/permit-waits.test.ts";
 import "../serving/pieces.test.ts";

@@ -5,12 +5,12 @@ import { syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
 import { ApiError } from "../../server/api/errors.ts";
 import { isApiPath } from "../../server/api/routes.ts";
 import { parameterNames } from "../../server/parts/portal/browser/choice.ts";
-import { maxWarmingMs, warm, warmPrices } from "../../server/serving/warm.ts";
+import { apiRequestsOf, maxWarmingMs, pageRequestsOf, warm, warmPrices } from "../../server/serving/warm.ts";
 import { serviceOf } from "../support/asking.ts";
 import { ask, imageWith, versionsOf } from "../support/endpoint-oracle.ts";
 import { pricesPath } from "../support/server.ts";
 
-/** Tests what a serving thread answers before it listens. */
+/** Tests what threads answer before clients send anything. */
 
 const image = imageWith(
   syntheticSnapshot({ dataYear: 2024, revision: 1, rows: 2000, seed: 1 }),
@@ -18,11 +18,13 @@ const image = imageWith(
 );
 const versions = versionsOf(image);
 
+const requestsOf = (round: number) => [...apiRequestsOf(image, round), ...pageRequestsOf(image, round)];
+
 test("requests of each kind are answered before a thread listens, and none has a wrong parameter", () => {
   const answered = new Map<string, number>();
   const count = (kind: string) => answered.set(kind, (answered.get(kind) ?? 0) + 1);
   warm(
-    image,
+    requestsOf,
     (path, query) => {
       if (!isApiPath(path)) {
         for (const name of new URLSearchParams(query).keys()) assert.ok(parameterNames.includes(name), name);
@@ -59,7 +61,7 @@ test("a slow thread begins no request after its time for them", () => {
     reads++;
     cpuMs += maxWarmingMs / 3;
   };
-  warm(image, read, () => cpuMs);
+  warm(requestsOf, read, () => cpuMs);
   assert.equal(reads, 3);
 });
 
@@ -67,7 +69,7 @@ test("a fault of this service isn't passed over", () => {
   assert.throws(
     () =>
       warm(
-        image,
+        requestsOf,
         () => assert.fail("a fault"),
         () => 0,
       ),

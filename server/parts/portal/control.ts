@@ -38,7 +38,7 @@ export async function startPortal(settings: PortalSettings, core: Core): Promise
     async begin(apiUrl) {
       await portal.begin(settings.publicUrl ?? apiUrl);
       core.repeat("renewing the pages' key", renewMs, async () => {
-        if (core.fault() === undefined && (await portal.renewKey())) core.showPages(portal.files());
+        if (core.fault() === undefined && (await portal.renewKey())) await core.showPages(portal.files());
       });
     },
   };

@@ -1,5 +1,6 @@
 import { ApiError } from "../../api/errors.ts";
 import { AnswerCache } from "../../serving/answer-cache.ts";
+import type { Read } from "../../serving/pages-part.ts";
 import { scriptJson } from "../../shared/web-assets.ts";
 import { Failure, isAbsence, type Known } from "./browser/answers.ts";
 
@@ -7,9 +8,6 @@ import { Failure, isAbsence, type Known } from "./browser/answers.ts";
  * Keeps the answers from which pages are written. Pages that are asked for the first time share most of their answers, such
  * as the prices of a procedure in the nation.
  */
-
-/** Answers a request of a page. @throws ApiError */
-type Read = (path: string, query: string) => object;
 
 interface PageAnswer {
   answer: object | Failure;

@@ -4,14 +4,12 @@ import { type PageOptions, pageOf, readAssets } from "../../shared/web-assets.ts
 import { webFile } from "../../shared/web-file.ts";
 import type { PageSettings } from "./browser/context.ts";
 import { tabTitle } from "./browser/words.ts";
+import { embedPage, facilityPage, missingPage } from "./page-files.ts";
 import { statesSvg } from "./states-svg.ts";
 import { writeBlank } from "./written.ts";
 
 /** Makes the portal's pages. */
 
-export const facilityPage = "/facilities/*";
-export const embedPage = "/embed/*";
-export const missingPage = "/*";
 /** The script of each page, and its title if the title doesn't depend on the URL. */
 const pages: Readonly<Record<string, readonly [script: string, title?: string]>> = {
   "/": ["explore.ts"],

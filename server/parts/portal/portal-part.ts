@@ -16,6 +16,8 @@ export const portalPart = definePart(settingTable, (own, core) => {
       },
     }),
     serving: new URL("./serving.ts", import.meta.url),
+    // Without a key of the pages, visitors need their own key to see numbers, so the server writes none.
+    ...(portalAccount !== undefined && { writing: new URL("./writing.ts", import.meta.url) }),
     async check(isShared) {
       (await import("./control.ts")).checkAccount(settings, isShared, core.STATE_DIR);
     },

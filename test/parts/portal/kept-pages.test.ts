@@ -4,10 +4,10 @@ import path from "node:path";
 import { after, test } from "node:test";
 import { encodeSnapshot } from "../../../engine/index.ts";
 import { ApiError } from "../../../server/api/errors.ts";
-import type { PageSettings } from "../../../server/parts/portal/browser/context.ts";
 import { PageAnswers } from "../../../server/parts/portal/page-answers.ts";
 import { Portal } from "../../../server/parts/portal/serving.ts";
-import type { PageTemplate } from "../../../server/shared/messages.ts";
+import type { WantedPage, WritingResult } from "../../../server/serving/pages-part.ts";
+import type { Reply } from "../../../server/serving/reply.ts";
 import { WorkBudget } from "../../../server/shared/work-budget.ts";
 import {
   createKey,
@@ -20,11 +20,11 @@ import {
   versionSnapshot,
 } from "../../support/server.ts";
 import { preloaded } from "../../support/stopping.ts";
+import { unhurried, writingWhile } from "../../support/writing.ts";
 
 /** Tests that a page is written once for each publication of data, in a server that has time for three pages. */
 
 const writes = 3;
-const budget = new URL("../../../server/shared/work-budget.ts", import.meta.url);
 const stateDir = temporaryFolder();
 createKey(stateDir, "visitors", { burst: 100, quota: 1000 });
 const datasetsDir = datasetsFolder(["2023.2"]);
@@ -34,9 +34,7 @@ const server = await startServer({
   env: {
     PORTAL: "on",
     PORTAL_ACCOUNT: "visitors",
-    ...preloaded(
-      `import { WorkBudget } from "${budget}"; let left = ${writes}; WorkBudget.prototype.hasLeft = () => left-- > 0;`,
-    ),
+    ...preloaded(`${unhurried} let left = ${writes}; ${writingWhile("left-- > 0")}`),
   },
 });
 after(async () => {
@@ -82,34 +80,84 @@ test("a page is written once, whatever the order of its parameters and the host,
   assert.equal(await textOf("/?procedure=5072&state=NY"), unwritten);
 });
 
-test("a page that is written for nobody is written with its numbers, takes no time for pages, and isn't kept", () => {
-  const settings: PageSettings = {
-    ...{ key: "hcq_", signup: "off", newcomers: { burst: 1, quota: 1, linkHours: 1 }, minElapsedMs: 0 },
-    ...{ mail: false, embeds: false, states: "/states.svg" },
+const blank = Buffer.from("<body>loading</body>");
+const template = { parts: ["", "", ""], settings: "{}" } as const;
+const file = {
+  path: "/",
+  head: "Content-Type: text/html",
+  etag: '"a"',
+  bodies: { identity: blank },
+  template,
+};
+
+/** A portal whose pages are written when a test says so. */
+function portalWith(writing = new WorkBudget(100, 100)) {
+  const orders: { wanted: WantedPage; deliver: (result: WritingResult) => void }[] = [];
+  const write = (wanted: WantedPage) =>
+    new Promise<WritingResult>((deliver) => {
+      orders.push({ wanted, deliver });
+    });
+  const portal = new Portal([file], { write }, writing, () => 1000);
+  const ask = (query: string) => {
+    const request = { getHeader: () => "", getQuery: () => query, forEach: () => {} };
+    return portal.reply(request, "/", "GET", false);
   };
-  const template: PageTemplate = { parts: ["", "", ""], settings: JSON.stringify(settings) };
-  const unwritten = Buffer.from("<body>loading</body>");
-  const file = {
-    path: "/",
-    head: "Content-Type: text/html",
-    etag: '"a"',
-    bodies: { identity: unwritten },
-    template,
-  };
-  let reads = 0;
-  const read = () => {
-    reads++;
-    return assert.fail(new ApiError("not_found", "no data"));
-  };
-  const spent: number[] = [];
-  const writing = Object.assign(new WorkBudget(0, 0), { spend: (ms: number) => spent.push(ms) });
-  const portal = new Portal([file], { read, report: assert.fail }, writing);
-  portal.warm("/", "procedure=5072");
-  assert.ok(reads > 0);
-  assert.deepEqual(spent, []);
-  const request = { getHeader: () => "", getQuery: () => "procedure=5072", forEach: () => {} };
-  assert.equal(portal.reply(request, "/", "GET", false).body, unwritten);
-  portal.warm("/no-page", "");
+  const page = (text: string) => ({
+    page: { bodies: { identity: new Uint8Array(Buffer.from(text)) }, etag: '"b"', isMissing: false },
+    cpuMs: 1,
+  });
+  return { portal, orders, ask, page };
+}
+
+const bodyOf = async (reply: Reply) => String(Buffer.from((await (reply.later ?? reply)).body ?? ""));
+
+test("requests for a page that is being written wait for it, and later ones get it at once", async () => {
+  const { orders, ask, page } = portalWith();
+  const replies = [ask("procedure=5072&state=NY"), ask("state=NY&procedure=5072")];
+  assert.deepEqual(
+    orders.map(({ wanted }) => wanted),
+    [{ path: "/", query: "procedure=5072&state=NY", coding: "identity" }],
+  );
+  orders[0].deliver(page("first"));
+  assert.deepEqual(await Promise.all(replies.map(bodyOf)), ["first", "first"]);
+  const again = ask("state=NY&procedure=5072");
+  assert.equal(again.later, undefined);
+  assert.equal(await bodyOf(again), "first");
+  assert.equal(orders.length, 1);
+});
+
+test("a page that is written while other data is published is answered, not kept, and no later request waits for it", async () => {
+  const { portal, orders, ask, page } = portalWith();
+  const before = ask("procedure=5072");
+  portal.forget();
+  const after = ask("procedure=5072");
+  assert.equal(orders.length, 2);
+  orders[0].deliver(page("before"));
+  assert.equal(await bodyOf(before), "before");
+  orders[1].deliver(page("after"));
+  assert.equal(await bodyOf(after), "after");
+  assert.equal(await bodyOf(ask("procedure=5072")), "after");
+  assert.equal(orders.length, 2);
+});
+
+test("a page that can't be written is sent without numbers, and written for the next request", async () => {
+  const { orders, ask, page } = portalWith();
+  const failed = ask("procedure=5072");
+  orders[0].deliver({ page: undefined, cpuMs: 1 });
+  assert.equal(await bodyOf(failed), String(blank));
+  const next = ask("procedure=5072");
+  orders[1].deliver(page("next"));
+  assert.equal(await bodyOf(next), "next");
+});
+
+test("a page takes its CPU time from the time for pages, without which pages have no numbers", async () => {
+  const { orders, ask, page } = portalWith(new WorkBudget(0, 0.5));
+  const first = ask("procedure=5072");
+  orders[0].deliver(page("first"));
+  assert.equal(await bodyOf(first), "first");
+  const second = ask("procedure=5073");
+  assert.equal(second.later, undefined);
+  assert.equal(await bodyOf(second), String(blank));
 });
 
 test("pages share an answer, also that there is none, until it is forgotten; another error isn't kept", () => {

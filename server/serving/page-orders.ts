@@ -1,0 +1,100 @@
+import type { MessagePort } from "node:worker_threads";
+import type { WantedPage, WritingResult, WrittenPage } from "./pages-part.ts";
+
+/**
+ * Passes the pages that serving threads need to the page thread, and the written pages back. A page that isn't written is
+ * sent without numbers, so that no page waits long.
+ */
+
+/** Maximum pages of a serving thread that the page thread hasn't written yet. */
+export const maxOrdered = 32;
+/** Milliseconds after which a page that still waits for its turn isn't written any more. */
+export const maxTurnMs = 1000;
+
+interface Order extends WantedPage {
+  id: number;
+  orderedMs: number;
+}
+
+interface Delivery extends WritingResult {
+  id: number;
+}
+
+/** The pages that a serving thread has ordered. */
+export class PageOrders {
+  readonly #port: MessagePort;
+  readonly #steadyNow: () => number;
+  readonly #waiting = new Map<number, (result: WritingResult) => void>();
+  #lastId = 0;
+
+  /** @param steadyNow milliseconds of a clock that never jumps and is the same in all threads */
+  constructor(port: MessagePort, steadyNow: () => number) {
+    this.#port = port;
+    this.#steadyNow = steadyNow;
+    port.on("message", ({ id, ...result }: Delivery) => {
+      this.#waiting.get(id)?.(result);
+      this.#waiting.delete(id);
+    });
+    // Orders don't keep a thread from ending.
+    port.unref();
+  }
+
+  /** Orders a page. Returns undefined if too many are ordered. */
+  write(wanted: WantedPage): Promise<WritingResult> | undefined {
+    if (this.#waiting.size >= maxOrdered) return undefined;
+    const id = ++this.#lastId;
+    const order: Order = { ...wanted, id, orderedMs: this.#steadyNow() };
+    this.#port.postMessage(order);
+    return new Promise((resolve) => this.#waiting.set(id, resolve));
+  }
+}
+
+/** Writes the pages that serving threads order, one after the other, in the page thread. */
+export class PageWriter {
+  readonly #write: (wanted: WantedPage) => WrittenPage;
+  readonly #report: (error: unknown) => void;
+  readonly #steadyNow: () => number;
+  readonly #cpuMs: () => number;
+
+  /**
+   * @param report called with the errors of `write`
+   * @param steadyNow milliseconds of a clock that never jumps and is the same in all threads
+   * @param cpuMs returns milliseconds of CPU time that this thread has used
+   */
+  constructor(
+    write: (wanted: WantedPage) => WrittenPage,
+    report: (error: unknown) => void,
+    steadyNow: () => number,
+    cpuMs: () => number,
+  ) {
+    this.#write = write;
+    this.#report = report;
+    this.#steadyNow = steadyNow;
+    this.#cpuMs = cpuMs;
+  }
+
+  /** Writes what comes through a port, and sends it back. */
+  takeFrom(port: MessagePort): void {
+    port.on("message", ({ id, orderedMs, ...wanted }: Order) => {
+      const begunMs = this.#cpuMs();
+      const page = this.isLate(orderedMs) ? undefined : this.#writeOrReport(wanted);
+      const delivery: Delivery = { id, page, cpuMs: this.#cpuMs() - begunMs };
+      const memory = page === undefined ? [] : Object.values(page.bodies).map(({ buffer }) => buffer);
+      port.postMessage(delivery, memory);
+    });
+  }
+
+  /** Whether a page has waited too long for its turn, because this thread has too much to do. */
+  isLate(orderedMs: number): boolean {
+    return this.#steadyNow() - orderedMs > maxTurnMs;
+  }
+
+  #writeOrReport(wanted: WantedPage): WrittenPage | undefined {
+    try {
+      return this.#write(wanted);
+    } catch (error) {
+      this.#report(error);
+      return undefined;
+    }
+  }
+}
