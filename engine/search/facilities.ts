@@ -10,7 +10,7 @@ import { Found, ranks, scored } from "./found.ts";
 import { doubtful, phrasesOf } from "./lexicon.ts";
 import { type Term, termsOf } from "./matching.ts";
 import { facilitiesInCity, stateOf } from "./places.ts";
-import { termsIn } from "./procedure-terms.ts";
+import { medicalIn, termsIn } from "./procedure-terms.ts";
 import type { Absent } from "./procedure-words.ts";
 import type { Asked } from "./reading.ts";
 import { indexWords, meaningOf, saysSomething } from "./text.ts";
@@ -57,7 +57,8 @@ export function findFacilities(
   findByWords(image, index, terms, scoreOf, found, hows);
   findNear(image, index, asked, found);
   if (found.isEmpty || found.top >= ranks.oneTypo) besideName({ image, index, words, terms, found });
-  const isPlain = (word: string) => !doubtful.has(word) || facilitiesInCity(image, [word]).length > 0;
+  const isPlain = (word: string) =>
+    !doubtful.has(word) || facilitiesInCity(image, [word]).length > 0 || medicalIn(words)(word);
   const plain = found.isEmpty ? words.filter(isPlain) : words;
   if (plain.length > 0 && plain.length < words.length) {
     // Where hospitals elsewhere have the words, these may be meant.

@@ -20,8 +20,7 @@ import {
 } from "./matching.ts";
 import { namesOf } from "./names.ts";
 import { mostPlaceWords, placesNamed, regionNamed } from "./places.ts";
-import { isMedical, isOfProcedures, termsIn } from "./procedure-terms.ts";
-import { bodyParts, procedureMeaning } from "./procedure-words.ts";
+import { isMedical, isOfProcedures, medicalIn } from "./procedure-terms.ts";
 import { saintsInEnglish } from "./reading.ts";
 import { meaningOf, saysSomething } from "./text.ts";
 import { findWord, isInFields, type SearchIndex } from "./text-index.ts";
@@ -104,23 +103,16 @@ const departments = Map.groupBy(
   ([first]) => first,
 );
 
-/** The words that may say nothing about which hospital is meant: departments, procedures, and words of sentences. */
+/** The words that may say nothing about which hospital is meant: departments, and words of procedures. */
 function asideIn(index: SearchIndex, words: readonly string[]): ReadonlySet<string> {
   const inNames = (1 << nameField) | (1 << cityField) | (1 << cityPartField);
   const isInNames = (word: string) => isInFields(index, findWord(index, meaningOf(word)), inNames);
-  const { namedWords } = termsIn(words);
-  // What hospitals are named by, such as hospice, may be a part of the name that is looked for.
-  const absent = [...namedWords].every(isInNames) ? new Set<string>() : namedWords;
-  const isProcedure = (word: string) =>
-    bodyParts.has(procedureMeaning(word)) ||
-    absent.has(procedureMeaning(word)) ||
-    (isOfProcedures(word) && !isInNames(word));
   const meant = words.map(meaningOf);
   const departmentsAt = (first: string, at: number) =>
     departments.get(first)?.filter((phrase) => phrase.every((word, i) => meant[at + i] === word)) ?? [];
   return new Set([
     ...meant.flatMap(departmentsAt).flat(),
-    ...meant.filter((_, at) => isProcedure(words[at])),
+    ...meant.filter((_, at) => isOfProcedures(words[at]) && !isInNames(words[at])),
   ]);
 }
 
@@ -131,7 +123,8 @@ function asideIn(index: SearchIndex, words: readonly string[]): ReadonlySet<stri
 function besideAside({ image, index, words, found }: FacilitySearch): void {
   const aside = asideIn(index, words);
   if (aside.size === 0) return;
-  const isAside = (word: string) => aside.has(meaningOf(word));
+  const isKept = medicalIn(words);
+  const isAside = (word: string) => aside.has(meaningOf(word)) && !isKept(word);
   const terms = termsOf(image, index, words, (word) => saysSomething(word) && !isAside(word));
   enterUnofficialName(image, terms);
   const there = facilitiesWith(index, terms).filter(found.isWanted);
@@ -162,9 +155,11 @@ function bySaint({ image, index, words, found }: FacilitySearch): void {
     found.enter(facility, rank < ranks.significantBegun ? rank : ranks.guess, score);
 }
 
-/** Whether a word may be set aside: a medical word, a number or a place never is. */
-const isSpare = (image: Image, { word }: Term) =>
-  !/[0-9]/.test(word) && !isMedical(word) && placesNamed(image, [word]).length === 0;
+/** Returns whether a word of a query may be set aside: a medical word, a number or a place never is. */
+function spareIn(image: Image, words: readonly string[]): (term: Term) => boolean {
+  const isKept = medicalIn(words);
+  return ({ word }) => !/[0-9]/.test(word) && !isKept(word) && placesNamed(image, [word]).length === 0;
+}
 
 /**
  * Sets aside as few words as possible, so that a whole name is left, alone or with its place. Words that no hospital has go
@@ -175,8 +170,9 @@ export function besideName({ image, index, words, terms, found }: FacilitySearch
   const [unknown, known] = [true, false].map((isUnknown) =>
     needed.filter((term) => (documentsWith(index, term) === 0) === isUnknown),
   );
-  if (!unknown.every((term) => isSpare(image, term))) return;
-  const spare = known.filter((term) => isSpare(image, term));
+  const isSpare = spareIn(image, words);
+  if (!unknown.every(isSpare)) return;
+  const spare = known.filter(isSpare);
   for (const some of fewestFirst(spare)) {
     const ignored = [...unknown, ...some].map(({ word }) => word);
     // Two words, such as los angeles, may be a place together.
@@ -208,11 +204,11 @@ export function besideName({ image, index, words, terms, found }: FacilitySearch
 }
 
 /** Sets aside words that no hospital has, if one hospital is left by a word of its name and a word of its place. */
-function besideUnknown({ image, index, terms, found }: FacilitySearch): void {
+function besideUnknown({ image, index, words, terms, found }: FacilitySearch): void {
   const needed = terms.filter(({ isNeeded }) => isNeeded);
   const unknown = needed.filter((term) => documentsWith(index, term) === 0);
   const left = needed.filter((term) => !unknown.includes(term));
-  if (unknown.length === 0 || left.length < 2 || !unknown.every((term) => isSpare(image, term))) return;
+  if (unknown.length === 0 || left.length < 2 || !unknown.every(spareIn(image, words))) return;
   const there = facilitiesWith(index, left).filter(found.isWanted);
   const [facility] = there;
   if (there.length !== 1 || !left.some((term) => isThere(index, term, facility))) return;
@@ -239,7 +235,7 @@ function byMoreTypos({ index, terms, found }: FacilitySearch): void {
   const needed = terms.filter(({ isNeeded }) => isNeeded);
   const unknown = needed.filter((term) => documentsWith(index, term) === 0);
   const [term] = unknown;
-  if (unknown.length !== 1 || needed.length < 2) return;
+  if (unknown.length !== 1 || needed.length < 2 || isMedical(term.word)) return;
   const guess: Term = { ...term, matches: [] };
   matchTypos(index, guess, term.word, allowedTypos([...term.word].length) + 1);
   const read = needed.map((other) => (other === term ? guess : other));
@@ -251,10 +247,11 @@ function byMoreTypos({ index, terms, found }: FacilitySearch): void {
 
 /** Finds the only hospital that the words beside a region name: it may be elsewhere. */
 function besideRegion({ image, index, words, found }: FacilitySearch): void {
+  const isKept = medicalIn(words);
   for (let length = Math.min(mostPlaceWords, words.length - 1); length > 0; length--)
     for (let start = 0; start + length <= words.length; start++) {
       const region = words.slice(start, start + length);
-      if (regionNamed(image, region) === undefined) continue;
+      if (regionNamed(image, region) === undefined || region.some(isKept)) continue;
       const others = [...words.slice(0, start), ...words.slice(start + length)];
       const terms = termsOf(image, index, others, saysSomething);
       const there = facilitiesWith(index, terms).filter(found.isWanted);

@@ -118,22 +118,22 @@ function wordWithout(
       .slice(0, mostNear);
     return [...new Set(first.map((document) => nameOf(image, kind, document)))];
   };
-  const without = (left: Term) => needed.filter((term) => term !== left);
-  const unknown = needed.find((term) => documentsWith(index, term) === 0);
+  const [unknown] = needed.filter((term) => documentsWith(index, term) === 0);
   if (unknown !== undefined) {
+    const known = needed.filter((term) => documentsWith(index, term) > 0);
     const { word } = unknown;
     const close = closeWords(index, word);
-    if (close.length === 0) return { word, isUnknown: true, near: namesOf(without(unknown)) };
+    if (close.length === 0) return { word, isUnknown: true, near: namesOf(known) };
     if (kind === "procedure")
       return { word, isUnknown: true, near: close.map((each) => textAt(index.words, each)) };
     const guess = { ...unknown, matches: close.map((each) => (each << levelBits) | oneTypo) };
-    return { word, isUnknown: true, near: namesOf([...without(unknown), guess]) };
+    return { word, isUnknown: true, near: namesOf([...known, guess]) };
   }
   const rarestFirst = needed.toSorted(
     (a, b) => documentsWith(index, a) - documentsWith(index, b) || (a.word < b.word ? -1 : 1),
   );
   for (const left of rarestFirst) {
-    const near = namesOf(without(left));
+    const near = namesOf(needed.filter((term) => term !== left));
     if (near.length > 0) return { word: left.word, isUnknown: false, near };
   }
   return { word: rarestFirst[0]?.word, isUnknown: false, near: [] };

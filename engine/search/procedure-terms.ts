@@ -35,17 +35,35 @@ const ordinalOrLetter = /^([clst][0-9]{1,2}|[a-z]|1st|2nd|3rd|[4-9]th)$/;
 export const isMeaningless = (word: string) =>
   fillers.has(word) || sentenceWords.has(word) || asideWords.has(word) || ordinalOrLetter.test(word);
 
-/** Whether a word is medical, so that a search can't do without it. */
+/**
+ * Whether a word is medical, so that a search can't do without it: it says something about procedures by itself, such as cataract,
+ * replacement and knee. Generic words such as surgery don't.
+ */
 export function isMedical(word: string): boolean {
-  return (absentWords.has(word) && !otherAsides.has(word)) || wordForms.has(word) || medicalEnding.test(word);
+  const meant = procedureMeaning(word);
+  if (isAsideOrGeneric(meant)) return false;
+  return (
+    medicalEnding.test(word) ||
+    [absentWords, wordForms].some((words) => words.has(word)) ||
+    [absentWords, bodyParts, meanings, wholeTerms].some((words) => words.has(meant))
+  );
 }
 
-/** Whether a word says something about procedures by itself: cataract, replacement, knee. */
-export function isOfProcedures(word: string): boolean {
-  const meant = procedureMeaning(word);
-  const meaningful = [otherAsides, genericWords, meanings, wholeTerms];
-  return isMedical(word) || meaningful.some((words) => words.has(meant));
+/** Returns whether a word of a query is medical, alone or as a part of a term for a procedure. @param query see `read` */
+export function medicalIn(query: readonly string[]): (word: string) => boolean {
+  const { held, namedWords } = termsIn(query);
+  const isOfTerm = (meant: string) => namedWords.has(meant) || held?.words.includes(meant) === true;
+  return (word) => {
+    const meant = procedureMeaning(word);
+    return isMedical(word) || (isOfTerm(meant) && !isAsideOrGeneric(meant));
+  };
 }
+
+const isAsideOrGeneric = (meant: string) => otherAsides.has(meant) || genericWords.has(meant);
+
+/** Whether a word is one of searches for procedures. */
+export const isOfProcedures = (word: string): boolean =>
+  isAsideOrGeneric(procedureMeaning(word)) || isMedical(word);
 
 /** Words that are a whole term for a group's procedure. */
 const wholeTerms: ReadonlySet<string> = new Set(

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { citiesNamed, search, splitWords, stateNames, textAt } from "../../engine/index.ts";
-import { entriesOf } from "../../engine/search/lexicon.ts";
+import { entriesOf, phrasesOf } from "../../engine/search/lexicon.ts";
+import { isMedical } from "../../engine/search/procedure-terms.ts";
 import {
   besideNameChecker,
   checkAlternatives,
@@ -272,6 +273,37 @@ test("any word beside a hospital's whole name and city is set aside, and the hos
   const words = wordsOfDocuments();
   for (const word of sampled(words)) checkBeside(word, random.pick(hospitals));
   for (const hospital of sampled(hospitals)) checkBeside(random.pick(words), hospital);
+});
+
+test("a medical word beside a hospital's whole name is never set aside", () => {
+  const random = seededRandom(seed);
+  const phrases = (...kinds: string[]) => kinds.flatMap(entriesOf).flatMap((entry) => entry.phrases);
+  const absent = entriesOf("absent").filter(({ what }) => !what.startsWith("nothing"));
+  const terms = [
+    ...phrases("procedure", "body", "word", "aside"),
+    ...absent.flatMap((entry) => entry.phrases),
+  ];
+  // Words that say nothing about a procedure, and nouns of hospitals.
+  const others = phrases("generic", "filler", "question", "kind", "department", "doctor", "aside-other");
+  const isOther = new Set(others.flatMap((phrase) => phrase.split(" ")));
+  for (const { what, phrases } of entriesOf("word"))
+    if (isOther.has(what)) for (const form of phrases) isOther.add(form);
+  for (const term of sampled(new Set(terms))) {
+    const words = splitWords(term);
+    const medical = words.filter((word) => !isOther.has(word) && !isOther.has(`${word}s`));
+    const isUnknown = medical.length > 0 && search(image, "facility", medical[0], 0, 1).total === 0;
+    const { name, city } = random.pick(hospitals);
+    for (const query of [`${name} ${term}`, `${term} at ${name}, ${city}`]) {
+      const { ignored, total } = search(image, "facility", query, 0, 1);
+      for (const word of medical) assert.ok(!ignored.includes(word), `${query}: ${ignored}`);
+      if (isUnknown) assert.equal(total, 0, query);
+    }
+  }
+});
+
+test("no department in the lexicon is a medical word", () => {
+  for (const phrase of phrasesOf("department"))
+    for (const word of phrase.split(" ")) assert.ok(!isMedical(word), phrase);
 });
 
 test("letters with two meanings have another search that finds something else, and null where the state leads", () => {

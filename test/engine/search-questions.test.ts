@@ -470,7 +470,7 @@ describe("words that say nothing", () => {
     }
     for (const [query, ccn, ignored] of [
       ["my insurance sent me to Ashgrove, what do they bill", "01", ["insurance"]],
-      ["my dad had knee surgery at Ashgrove in Chicago, IL", "01", ["knee", "surgery"]],
+      ["my dad had surgery at Ashgrove in Chicago, IL", "01", ["surgery"]],
       ["we're on vacation in Laredo, where is the hospital", "15", ["vacation"]],
       ["pharmacy at the Merrow Hospital", "03", ["pharmacy"]],
     ] as const) {
@@ -483,6 +483,7 @@ describe("words that say nothing", () => {
       "kroger pharmacy",
       "car insurance",
       "knee surgery in Narnia",
+      "my dad had knee surgery at Ashgrove in Chicago, IL",
     ])
       assert.deepEqual(found(query), [], query);
   });
