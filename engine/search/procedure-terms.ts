@@ -51,11 +51,10 @@ export function isMedical(word: string): boolean {
 
 /** Returns whether a word of a query is medical, alone or as a part of a term for a procedure. @param query see `read` */
 export function medicalIn(query: readonly string[]): (word: string) => boolean {
-  const { held, namedWords } = termsIn(query);
-  const isOfTerm = (meant: string) => namedWords.has(meant) || held?.words.includes(meant) === true;
+  const { together } = termsIn(query);
   return (word) => {
     const meant = procedureMeaning(word);
-    return isMedical(word) || (isOfTerm(meant) && !isAsideOrGeneric(meant));
+    return isMedical(word) || (together.has(meant) && !isAsideOrGeneric(meant));
   };
 }
 
@@ -96,11 +95,11 @@ interface TermsOfText {
   absent: ProcedureTerm | undefined;
   /** What this data can't have, once each. */
   named: readonly Absent[];
-  /** The words of these, as `procedureMeaning` returns them. */
-  namedWords: ReadonlySet<string>;
+  /** The words of terms of several words, as `procedureMeaning` returns them. */
+  together: ReadonlySet<string>;
 }
 
-const noTerms: TermsOfText = { held: undefined, absent: undefined, named: [], namedWords: new Set() };
+const noTerms: TermsOfText = { held: undefined, absent: undefined, named: [], together: new Set() };
 
 /**
  * Finds the longest term for a procedure in a group, and the longest for a procedure in no group. The words of a term
@@ -157,7 +156,11 @@ function findTerms(query: readonly string[]): TermsOfText {
     held,
     absent: longestOf(absents.filter(({ isAlsoHeld }) => !isAlsoHeld)),
     named: named.filter(({ name }, i) => named.findIndex((other) => other.name === name) === i),
-    namedWords: new Set(all.flatMap(({ words }) => words)),
+    together: new Set(
+      [...(held === undefined ? [] : [held]), ...all]
+        .filter(({ text }) => text.includes(" "))
+        .flatMap((term) => term.words),
+    ),
   };
 }
 

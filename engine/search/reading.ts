@@ -2,6 +2,7 @@ import { findFacility } from "../answers/facilities.ts";
 import type { Image } from "../image/image.ts";
 import { isZip, maxMiles } from "../image/places.ts";
 import { stateNames } from "../snapshot/schema.ts";
+import { isKnown, writtenApart } from "./apart.ts";
 import { groupOfCode, isHcpcsCode, withoutDiagnoses } from "./codes.ts";
 import type { ShownPlace } from "./find.ts";
 import { beforePlace, doubtful, entriesOf, isSmallWord, kinds, meaningsOf, phrasesOf } from "./lexicon.ts";
@@ -48,7 +49,9 @@ export function read(image: Image, kind: DocumentKind, text: string): Asked {
 function readForFacilities(image: Image, text: string): Asked {
   const index = indexOf(image, "facility");
   const { text: undistanced, miles } = withoutDistance(text);
-  const joined = joinedCcn(undistanced);
+  const coded = joinedCcn(undistanced);
+  const plain = plainWords(coded);
+  const joined = plain.every((word) => isKnown(index, word)) ? coded : writtenApart(index, coded);
   const { rest, ignored } = withoutStreet(image, joined);
   const split = splitWords(rest);
   // A single word may be the beginning of a name, such as clinica of clinical.
@@ -61,7 +64,7 @@ function readForFacilities(image: Image, text: string): Asked {
   const meant = withoutCountry(words).filter(
     (word, i, all) => !isLabel(word, all[i + 1]) && !isSelf(word, all[i - 1]),
   );
-  const typed = plainWords(joined);
+  const typed = joined === coded ? plain : plainWords(joined);
   return {
     ...{ kind: "facility", text, miles, ignored, place: null, placeWords: [] },
     isHere: isHere || words.some((word) => nearestWords.has(word)),

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { citiesNamed, search, splitWords, stateNames, textAt } from "../../engine/index.ts";
-import { entriesOf, phrasesOf } from "../../engine/search/lexicon.ts";
+import { entriesOf, meaningsOf, phrasesOf } from "../../engine/search/lexicon.ts";
 import { isMedical } from "../../engine/search/procedure-terms.ts";
 import {
   besideNameChecker,
@@ -273,6 +273,45 @@ test("any word beside a hospital's whole name and city is set aside, and the hos
   const words = wordsOfDocuments();
   for (const word of sampled(words)) checkBeside(word, random.pick(hospitals));
   for (const hospital of sampled(hospitals)) checkBeside(random.pick(words), hospital);
+});
+
+test("names and cities without blanks find the same as with blanks, also with short forms or long ones", () => {
+  const longForms = meaningsOf("form");
+  const shortForms = Map.groupBy(longForms.keys(), (form) => longForms.get(form));
+  const random = seededRandom(seed);
+  const long = (word: string) => longForms.get(word) ?? word;
+  const short = (word: string) => random.pick([word, ...(shortForms.get(long(word)) ?? [])]);
+  const firstOf = (query: string) => {
+    const { documents, scores } = search(image, "facility", query, 0, 1);
+    const [name, city, state] = [image.facilityName, image.city, image.state].map((of) =>
+      textAt(of, documents[0]),
+    );
+    return {
+      name: splitWords(name).map(long).join(""),
+      place: `${splitWords(city).join(" ")}, ${state}`,
+      isSure: scores[0] >= 0.5,
+    };
+  };
+  for (const { name, city, state } of sampled(hospitals)) {
+    const [words, there] = [name, city].map(splitWords);
+    const ways = [words, words.map(long), words.map(short)].map((way) => way.join(""));
+    const isSeveral = words.length > 1;
+    for (const way of isSeveral ? [name.replaceAll(" ", ""), ...ways] : []) {
+      const [together, apart] = [way, name].map(firstOf);
+      assert.deepEqual([together.name, together.isSure], [apart.name, apart.isSure], `${way} as ${name}`);
+    }
+    // The beginning of a city is one of others, too: suncitycent.
+    const isBeginning = (way: readonly string[]) =>
+      there.map(long).join("").startsWith(way.join("")) && way.join("") !== there.map(long).join("");
+    for (const way of there.length > 1
+      ? [there, there.map(long), there.map(short)].filter((each) => !isBeginning(each))
+      : [])
+      for (const text of [`CITY ${state}`, `CITY hospital ${state}`]) {
+        const query = text.replace("CITY", way.join(""));
+        const [together, apart] = [query, text.replace("CITY", city)].map(firstOf);
+        assert.deepEqual([together.place, together.isSure], [apart.place, apart.isSure], query);
+      }
+  }
 });
 
 test("a medical word beside a hospital's whole name is never set aside", () => {

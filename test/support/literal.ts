@@ -13,7 +13,7 @@ import {
 } from "../../engine/index.ts";
 import { entriesOf, fillers, kinds, meaningsOf, questions } from "../../engine/search/lexicon.ts";
 import { placesNamed } from "../../engine/search/places.ts";
-import { isMedical } from "../../engine/search/procedure-terms.ts";
+import { isMedical, medicalIn } from "../../engine/search/procedure-terms.ts";
 import { type Random, seededRandom } from "./random.ts";
 import { find, type Hospital, snapshotOfHospitals } from "./relevance.ts";
 import { sampled } from "./rounds.ts";
@@ -358,6 +358,8 @@ export function besideNameChecker(image: Image, hospitals: readonly Hospital[]) 
     const isAlone = search(image, "facility", word, 0, 1).total === 0;
     const isSmall = fillers.has(word) || questions.has(word) || kinds.has(long(word));
     for (const query of [`${name} ${city} ${word}`, `${word} ${name}, ${city} ${state}`]) {
+      // The letters of a state may make it a part of a term, as in "PA catheter".
+      if (medicalIn(splitWords(query))(word)) continue;
       const { documents, ignored } = search(image, "facility", query, 0, hospitals.length);
       const found = Array.from(documents, (facility) => textAt(image.ccn, facility));
       // Another hospital may have all the words, such as University of Mississippi Medical Center in Jackson.

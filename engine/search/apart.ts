@@ -1,0 +1,69 @@
+import { cityPartField, fieldBits, fieldMask, fillerField, nameField, repeatField } from "./documents.ts";
+import { isSmallWord } from "./lexicon.ts";
+import { meaningOf, splitWords } from "./text.ts";
+import { beginsWord, countOf, documentsOf, findWord, isInFields, type SearchIndex } from "./text-index.ts";
+
+/** Reads words that are written without blanks: a name or a city, or neighboring words of one. */
+
+const nameFields = (1 << nameField) | (1 << fillerField) | (1 << repeatField);
+const fieldsOfWords = nameFields | (1 << cityPartField);
+
+/** As many letters as two short words have. */
+const leastLetters = 5;
+const withoutBlanks = new RegExp(`\\S{${leastLetters},}`, "g");
+const beforeComma = new RegExp(`[^,;]{${leastLetters},}(?=[,;])`, "g");
+
+/** Writes words apart that neighbor each other in a name or a city, in any form: `stmarysregionalmedctr`. */
+export function writtenApart(index: SearchIndex, text: string): string {
+  const apart = (written: string) => {
+    const words = splitWords(written);
+    return words.every((word) => isKnown(index, word)) ? written : wordsIn(index, words.join(""))?.join(" ");
+  };
+  return text.replace(
+    withoutBlanks,
+    (written) => apart(written) ?? written.replace(beforeComma, (part) => apart(part) ?? part),
+  );
+}
+
+/** Whether a word is one of the index or a small one, or begins one; a short one isn't several. */
+export const isKnown = (index: SearchIndex, word: string) =>
+  word.length < leastLetters || findWord(index, word) >= 0 || isSmallWord(word) || beginsWord(index, word);
+
+/** Returns the words that are written together, as they are written; undefined if no facility has them beside each other. */
+function wordsIn(index: SearchIndex, written: string): readonly string[] | undefined {
+  const { tokenStart, tokens } = index;
+  const known: Map<number, readonly number[]>[] = [];
+  /** The words of the index with which the text may go on, and where each ends, the longest first. */
+  const wordsFrom = (start: number) => {
+    if (known[start] !== undefined) return known[start];
+    const found = new Map<number, readonly number[]>();
+    for (let end = written.length; end > start; end--) {
+      const word = findWord(index, meaningOf(written.slice(start, end)));
+      if (isInFields(index, word, fieldsOfWords)) found.set(word, [...(found.get(word) ?? []), end]);
+    }
+    known[start] = found;
+    return found;
+  };
+  /** The words from a position of the text on, if they are a facility's words from `at` on. */
+  const restAt = (start: number, at: number, last: number): readonly string[] | undefined => {
+    if (start === written.length) return [];
+    if (at === last || ((1 << (tokens[at] & fieldMask)) & fieldsOfWords) === 0) return undefined;
+    for (const end of wordsFrom(start).get(tokens[at] >>> fieldBits) ?? []) {
+      const rest = restAt(end, at + 1, last);
+      if (rest !== undefined) return [written.slice(start, end), ...rest];
+    }
+    return undefined;
+  };
+  for (const [word, ends] of wordsFrom(0)) {
+    // A thousand facilities have a word such as center, and few have a word that follows.
+    const next = ends.flatMap((end) => [...wordsFrom(end).keys()]);
+    const isRarer = countOf(index, word) < next.reduce((sum, each) => sum + countOf(index, each), 0);
+    for (const facility of (isRarer ? [word] : next).flatMap((each) => [...documentsOf(index, each)]))
+      for (let at = tokenStart[facility]; at < tokenStart[facility + 1]; at++) {
+        if (tokens[at] >>> fieldBits !== word) continue;
+        const words = restAt(0, at, tokenStart[facility + 1]);
+        if (words !== undefined) return words;
+      }
+  }
+  return undefined;
+}
