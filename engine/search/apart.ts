@@ -11,7 +11,7 @@ const fieldsOfWords = nameFields | (1 << cityPartField);
 /** As many letters as two short words have. */
 const leastLetters = 5;
 const withoutBlanks = new RegExp(`\\S{${leastLetters},}`, "g");
-const beforeComma = new RegExp(`[^,;]{${leastLetters},}(?=[,;])`, "g");
+const letters = new RegExp(`[\\p{L}\\p{N}'’]{${leastLetters},}`, "gu");
 
 /** Writes words apart that neighbor each other in a name or a city, in any form: `stmarysregionalmedctr`. */
 export function writtenApart(index: SearchIndex, text: string): string {
@@ -21,13 +21,16 @@ export function writtenApart(index: SearchIndex, text: string): string {
   };
   return text.replace(
     withoutBlanks,
-    (written) => apart(written) ?? written.replace(beforeComma, (part) => apart(part) ?? part),
+    (written) => apart(written) ?? written.replace(letters, (part) => apart(part) ?? part),
   );
 }
 
 /** Whether a word is one of the index or a small one, or begins one; a short one isn't several. */
 export const isKnown = (index: SearchIndex, word: string) =>
-  word.length < leastLetters || findWord(index, word) >= 0 || isSmallWord(word) || beginsWord(index, word);
+  word.length < leastLetters ||
+  findWord(index, meaningOf(word)) >= 0 ||
+  isSmallWord(word) ||
+  beginsWord(index, word);
 
 /** Returns the words that are written together, as they are written; undefined if no facility has them beside each other. */
 function wordsIn(index: SearchIndex, written: string): readonly string[] | undefined {

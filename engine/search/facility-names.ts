@@ -3,7 +3,7 @@ import { type Found, ranks } from "./found.ts";
 import { beforePlace, fillers, kinds, questions } from "./lexicon.ts";
 import { facilityWithCode } from "./matching.ts";
 import { isSpeltSo, namesOf } from "./names.ts";
-import { mostPlaceWords, type Place, placesNamed } from "./places.ts";
+import { isBeforePlace, mostPlaceWords, type Place, placesNamed } from "./places.ts";
 import { meaningOf, oneWord, saysSomething } from "./text.ts";
 import type { SearchIndex } from "./text-index.ts";
 
@@ -34,6 +34,8 @@ export function findNames(
     found.enter(facility, isSpeltSo(image, facility, typed) ? ranks.speltName : ranks.wholeName, 1);
   // Two names are alike if they differ in small words only.
   for (const facility of whole.get(oneWord(words)) ?? []) found.enter(facility, ranks.wholeName, 0.5);
+  // "IN Seymour hospital" may be in Indiana, and not the Seymour Hospital.
+  const isInPlace = isBeforePlace(image, words, 0);
   const withoutFillers = words.filter((word) => !fillers.has(word));
   const plain = withoutFillers.filter((word) => !questions.has(word));
   // Each leaves words of the one before it out, or is the same.
@@ -41,7 +43,7 @@ export function findNames(
     (query, i, all) => query.length !== all[i - 1]?.length,
   );
   for (const query of queries) {
-    if (query !== plain)
+    if (query !== plain && !isInPlace)
       for (const facility of longestName(image, query)) found.enter(facility, ranks.nameInPlace, 0.5);
     const meant = query.map(meaningOf);
     const isOwn = (word: string) => !kinds.has(word);
@@ -89,13 +91,13 @@ const none: readonly number[] = [];
  * Eden isn't the city. A name that is a place, such as Sanford, may not be meant in a sentence.
  */
 function longestName(image: Image, words: readonly string[]): readonly number[] {
-  const { whole } = namesOf(image);
+  const { exact } = namesOf(image);
   const [first, last] = [words.findIndex(saysSomething), words.findLastIndex(saysSomething)];
   const meant = words.map(meaningOf);
   for (let length = words.length; first >= 0 && length > last - first; length--)
     for (let start = Math.max(0, last + 1 - length); start <= first; start++) {
       if (start + length > words.length) break;
-      const named = whole.get(meant.slice(start, start + length).join(""));
+      const named = exact.get(meant.slice(start, start + length).join(""));
       if (named === undefined) continue;
       const places = placesNamed(image, words.slice(start, start + length));
       const isPlace = places.some(({ kind, facilities }) => kind === "region" || facilities.length > 0);

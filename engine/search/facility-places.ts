@@ -20,7 +20,7 @@ import {
   placesNamed,
   stateOf,
 } from "./places.ts";
-import { type Asked, capitalsIn } from "./reading.ts";
+import type { Asked } from "./reading.ts";
 import { meaningOf, saysNothing, saysSomething, splitWords } from "./text.ts";
 import { indexOf, type SearchIndex } from "./text-index.ts";
 
@@ -56,10 +56,8 @@ export function findPlaces(
 ): void {
   const { words, miles } = asked;
   const others = withoutArea(words);
-  const capitals = capitalsIn(asked.text);
   const read =
-    placeAlone(image, words, capitals) ??
-    (others.length < words.length ? placeAlone(image, others, capitals) : undefined);
+    placeAlone(image, words) ?? (others.length < words.length ? placeAlone(image, others) : undefined);
   if (read === undefined) {
     const isAll = words.length > 0 && !words.some(saysSomething);
     if (!isAll || state === null || !words.some((word) => kinds.has(meaningOf(word)))) return;
@@ -131,32 +129,26 @@ interface PlaceAlone {
 
 /**
  * The place that a search names, if its other words say nothing; undefined if there is none.
- * @param capitals the words that are written in capitals in a text that isn't
  */
-function placeAlone(
-  image: Image,
-  words: readonly string[],
-  capitals: ReadonlySet<string>,
-): PlaceAlone | undefined {
+function placeAlone(image: Image, words: readonly string[]): PlaceAlone | undefined {
   // Words that say nothing elsewhere may name a city: `many hospital LA`.
-  const apart = placeAround(image, words, capitals, isForHospitals);
+  const apart = placeAround(image, words, isForHospitals);
   if (apart !== undefined) return apart;
   const [first, last] = [words.findIndex(saysSomething), words.findLastIndex(saysSomething)];
   for (let length = Math.min(mostPlaceWords, words.length); length > 0; length--)
     for (let start = 0; start + length <= words.length; start++) {
       if (first >= 0 && (start > first || start + length <= last)) continue;
       const [before, after] = [words.slice(0, start), words.slice(start + length)];
-      const found = placeBetween(image, before, words.slice(start, start + length), after, capitals);
+      const found = placeBetween(image, before, words.slice(start, start + length), after);
       if (found !== undefined) return found;
     }
-  return placeAround(image, words, capitals, saysNothing);
+  return placeAround(image, words, saysNothing);
 }
 
 /** The place that a search names by a city and its state, where other words may stand between them. */
 function placeAround(
   image: Image,
   words: readonly string[],
-  capitals: ReadonlySet<string>,
   isBeside: (word: string) => boolean,
 ): PlaceAlone | undefined {
   const span = words.filter((word) => !isBeside(word));
@@ -164,7 +156,7 @@ function placeAround(
   if (span.length < 2 || span.length > mostPlaceWords || span.length === words.length) return undefined;
   const start = words.indexOf(span[0]);
   const [before, after] = [words.slice(0, start), words.slice(start).filter(isBeside)];
-  return placeBetween(image, before, span, after, capitals);
+  return placeBetween(image, before, span, after);
 }
 
 function placeBetween(
@@ -172,20 +164,20 @@ function placeBetween(
   before: readonly string[],
   span: readonly string[],
   after: readonly string[],
-  capitals: ReadonlySet<string>,
 ): PlaceAlone | undefined {
   const beside = [...before, ...after];
   const isIn = beforePlace.has(before.at(-1) ?? "");
   if (beside.length > 0 && span.every(saysNothing)) {
-    // The code of a state may be a small word, too, unless it is at the end or in capitals.
+    // The code of a state may be a small word, too, unless it is at the end, or only words for a hospital follow it.
     const isCode = span.length === 1 && isStateCode(span[0]);
-    const isCodeMeant = isCode && (after.length === 0 || capitals.has(span[0]));
+    const isLeading = before.length === 0 && after.every((word) => kinds.has(meaningOf(word)));
+    const isCodeMeant = isCode && (after.length === 0 || isLeading);
     const isCity =
       (isIn || before.every(isForHospitals)) && after.every(isForHospitals) && isSpelledCity(image, span);
     if (!isCodeMeant && !isCity) return undefined;
   }
   // In "hospitals in Columbus", the "in" isn't Indiana.
-  if (span.length > 1 && !capitals.has(span[0]) && isBeforePlace(image, span, 0)) return undefined;
+  if (span.length > 1 && isBeforePlace(image, span, 0)) return undefined;
   const places = placesNamed(image, span);
   const isWhole = beside.every((other) => fillers.has(other) || beforePlace.has(other));
   return places.length === 0 ? undefined : { places, span, isWhole, isNear: isAfterNear(before) };

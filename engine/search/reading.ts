@@ -7,6 +7,7 @@ import { groupOfCode, isHcpcsCode, withoutDiagnoses } from "./codes.ts";
 import type { ShownPlace } from "./find.ts";
 import { beforePlace, doubtful, entriesOf, isSmallWord, kinds, meaningsOf, phrasesOf } from "./lexicon.ts";
 import { matchPhrases } from "./matching.ts";
+import { namesOf } from "./names.ts";
 import {
   facilitiesInCity,
   formsOfState,
@@ -17,7 +18,7 @@ import {
 } from "./places.ts";
 import { placeIn } from "./procedure-place.ts";
 import { saysNothing, withLevels } from "./procedure-words.ts";
-import { isBeforeInitial, meaningOf, plainWords, splitWords } from "./text.ts";
+import { foldedCase, isBeforeInitial, meaningOf, oneWord, plainWords, splitWords } from "./text.ts";
 import { beginsWord, type DocumentKind, findWord, indexOf, type SearchIndex } from "./text-index.ts";
 
 /** Reads what a search asks for, once: its words in English, and what isn't a word of what is looked for. */
@@ -51,14 +52,15 @@ function readForFacilities(image: Image, text: string): Asked {
   const { text: undistanced, miles } = withoutDistance(text);
   const coded = joinedCcn(undistanced);
   const plain = plainWords(coded);
-  const joined = plain.every((word) => isKnown(index, word)) ? coded : writtenApart(index, coded);
+  const isAllKnown = plain.every((word) => isKnown(index, word));
+  const joined = withoutPossessive(index, isAllKnown ? coded : writtenApart(index, coded));
   const { rest, ignored } = withoutStreet(image, joined);
   const split = splitWords(rest);
   // A single word may be the beginning of a name, such as clinica of clinical.
   const isName = (word: string) => split.length === 1 && beginsWord(index, word);
   const { words: english, isSpanish } = inEnglish("facility", split, isName);
   const small = isSpanish
-    ? withoutSmallWords("facility", withoutArticles(image, english), capitalsIn(rest))
+    ? withoutSmallWords("facility", withoutArticles(image, english), noCapitals)
     : english;
   const { words, isHere } = withoutHere(small);
   const meant = withoutCountry(words).filter(
@@ -69,7 +71,7 @@ function readForFacilities(image: Image, text: string): Asked {
     ...{ kind: "facility", text, miles, ignored, place: null, placeWords: [] },
     isHere: isHere || words.some((word) => nearestWords.has(word)),
     typed: typed.filter((word, i) => !isLabel(word, typed[i + 1])),
-    words: withState(image, saintsMeant(meant), rest),
+    words: withState(image, saintsMeant(meant)),
   };
 }
 
@@ -126,19 +128,19 @@ const smallCodes = new Set(
 );
 
 /**
- * Writes out a state's code that is a small word elsewhere: DE, ID, IN, OR, HI, ME and OK are states after a city, and all codes
+ * Writes out a state's code that is a small word elsewhere: DE, ID, IN, OR, HI, ME and OK are states after a city or a whole name, and all codes
  * after a county, where nothing but a word for hospitals or a ZIP code follows.
  */
-function withState(image: Image, words: readonly string[], text: string): readonly string[] {
+function withState(image: Image, words: readonly string[]): readonly string[] {
   const at = words.findLastIndex((word) => !forHospitals.has(word) && !isZip(image, word));
   const code = words[at] ?? "";
   const before = words.slice(0, at);
   const city = before.slice(0, before.findLastIndex((word) => !kinds.has(meaningOf(word))) + 1);
   const isCounty = isStateCode(code) && namesCounty(city);
   if (!isCounty && !smallCodes.has(code)) return words;
-  // In small letters, a city without hospitals has to be in the state: there is a Mem, and "memorial or" isn't in Oregon.
-  const only = capitalsIn(text).has(code) ? undefined : code.toUpperCase();
-  if (!isCounty && !isCityLast(image, city, only)) return words;
+  // A city without hospitals has to be in the state: there is a Mem, and "memorial or" isn't in Oregon.
+  const isName = () => namesOf(image).whole.has(oneWord(before));
+  if (!isCounty && !isCityLast(image, city, code.toUpperCase()) && !isName()) return words;
   const [, name] = formsOfState(code.toUpperCase());
   return [...before, name, ...words.slice(at + 1)];
 }
@@ -243,6 +245,15 @@ function joinedCcn(text: string): string {
     .replace(/(?<![\d-])(\d{2})-([\da-z]\d{3})(?![\d-])/gi, "$1$2")
     .replace(/(?<![\d-])(\d{3})-(\d{3})(?![\d-])/g, "$1$2");
 }
+
+/** Leaves out the s of "Boise's hospitals", unless a name has the word with it. */
+const withoutPossessive = (index: SearchIndex, text: string): string =>
+  text.includes("'") || text.includes("’")
+    ? text.replace(possessive, (written, word: string) =>
+        findWord(index, foldedCase(`${word}s`)) >= 0 ? written : word,
+      )
+    : text;
+const possessive = /([\p{L}\p{M}]{3,})['’]s(?![\p{L}\p{N}])/giu;
 
 const street = new RegExp(
   // A number, up to four words, and a word such as avenue.

@@ -112,14 +112,15 @@ function searchProcedures(image: Image, asked: Asked, state: string | null): Fou
 function alternativeTo(image: Image, asked: Asked, text: string, found: Found): Alternative | null {
   const { words, kind, place, placeWords } = asked;
   if (![...words, ...placeWords].some(isStateCode)) return null;
-  const capitals = capitalsIn(text);
+  const capitals = kind === "facility" ? new Set() : capitalsIn(text);
   const end = words.findLastIndex((each) => !kinds.has(meaningOf(each)));
-  // Before a procedure, too.
-  const isFirst = (each: string, i: number) => kind === "procedure" && i === 0 && !fillers.has(each);
+  // Before a procedure or a place, too.
+  const isFirst = (each: string, i: number) =>
+    i === 0 && (kind === "procedure" ? !fillers.has(each) : isBeforePlace(image, words, i));
   const isState = (each: string, i: number) =>
     isStateCode(each) &&
     (i >= end || isFirst(each, i) || capitals.has(each)) &&
-    !isBeforePlace(image, words, i);
+    (i === 0 || !isBeforePlace(image, words, i));
   const word = place === null ? words.findLast(isState) : placeWords.length === 1 ? placeWords[0] : undefined;
   const state = word === undefined || !isStateCode(word) ? undefined : stateOf(word);
   if (word === undefined || state === undefined) return null;

@@ -275,6 +275,51 @@ test("any word beside a hospital's whole name and city is set aside, and the hos
   for (const hospital of sampled(hospitals)) checkBeside(random.pick(words), hospital);
 });
 
+test("small letters, capitals and titles give the same answer", () => {
+  const places = hospitals.flatMap(({ name, city, state }) =>
+    [name, city, `NAME ST`, "CITY hospital ST", "ST CITY hospital"].map((way) =>
+      way.replace("NAME", name).replace("CITY", city).replace("ST", state),
+    ),
+  );
+  const states = Object.keys(stateNames).flatMap((code) =>
+    ["ST hospital", "hospitals in ST", "clinic ST"].map((way) => way.replace("ST", code)),
+  );
+  const title = (text: string) => text.toLowerCase().replace(/\b[a-z]/g, (letter) => letter.toUpperCase());
+  for (const query of new Set([...sampled(places), ...states])) {
+    const [own, ...others] = [query, query.toLowerCase(), query.toUpperCase(), title(query)].map((text) => {
+      const { total, documents, scores } = search(image, "facility", text, 0, 25);
+      return { total, documents, scores };
+    });
+    for (const other of others) assert.deepEqual(other, own, query);
+  }
+});
+
+test("letters of a state and a word for hospitals list the state's hospitals, also where the letters are a word", () => {
+  for (const code of new Set(hospitals.map(({ state }) => state)))
+    for (const query of [`${code} hospitals`, `${code} hospital`, `${code} clinic`])
+      for (const text of [query, query.toLowerCase()]) {
+        const { documents, scores } = search(image, "facility", text, 0, 1);
+        // LA and VA mean something else as well.
+        if (!["LA", "VA"].includes(code))
+          assert.deepEqual([textAt(image.state, documents[0]), scores[0] >= 0.5], [code, true], text);
+        else assert.ok(scores.length > 0, text);
+      }
+});
+
+test("the s of a city's hospitals is no letter of the city", () => {
+  const words = new Set(hospitals.flatMap(({ name, city }) => [name, city].flatMap(splitWords)));
+  for (const city of sampled(statesOf.keys())) {
+    // Centre is another form of a word of names.
+    if (!/[a-z]{3}$/.test(city) || meaningsOf("form").has(city) || words.has(`${splitWords(city).at(-1)}s`))
+      continue;
+    const [possessive, plain] = [`${city}'s hospitals`, `${city} hospitals`].map((query) => {
+      const { total, documents, scores } = search(image, "facility", query, 0, 25);
+      return { total, documents, scores };
+    });
+    assert.deepEqual(possessive, plain, city);
+  }
+});
+
 test("names and cities without blanks find the same as with blanks, also with short forms or long ones", () => {
   const longForms = meaningsOf("form");
   const shortForms = Map.groupBy(longForms.keys(), (form) => longForms.get(form));
