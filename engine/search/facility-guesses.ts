@@ -43,6 +43,10 @@ interface FacilitySearch {
 
 /** Other spellings, and searches with words to set aside. Each is tried only if those before it find nothing. */
 export function findOtherwise(search: FacilitySearch): void {
+  const { index, words, terms } = search;
+  // A medical word can't be set aside, so nothing else helps where no hospital has it.
+  const isKept = medicalIn(words);
+  if (terms.some((term) => term.isNeeded && isKept(term.word) && documentsWith(index, term) === 0)) return;
   const ways = [byInitials, bySound, besideAside, bySaint, besideUnknown, byMoreTypos, besideRegion];
   for (const way of ways) {
     way(search);

@@ -156,13 +156,14 @@ describe("numbers", () => {
     assert.equal(first("Quill Medical Center, 123 West Elmhurst Ave, Chicago, IL 60614"), "02");
   });
 
-  test("a CCN may have a hyphen and words before it", () => {
+  test("a CCN may have a hyphen and words before it, and lack its first zero after the word CCN", () => {
     for (const query of [
       "01-0010",
       "ccn 010-010",
       "provider number 010010",
       "CCN: 01-0010",
       "medicare provider id 010010",
+      ...["ccn 10010", "ccn #10010", "CCN: 10010", "ccn#10010"],
     ])
       assert.deepEqual(found(query), ["10"], query);
   });
