@@ -9,7 +9,7 @@ import { copied } from "./curl.ts";
 import type { Pinned } from "./explore-data.ts";
 import { Menu, Opener } from "./form.ts";
 import { useDrawn } from "./location.ts";
-import { csvOf, drawnIn, type PictureFormat, pictureOf, save } from "./save-picture.ts";
+import { csvOf, drawnIn, type FigureCell, type PictureFormat, pictureOf, save } from "./save-picture.ts";
 import { checkTitle, isSynthetic, paysTitle, shareOf, tabTitle, warningOf } from "./words.ts";
 
 /** Frames a picture. Offers below it the picture and its numbers as files, a link, and the numbers as a table. */
@@ -215,8 +215,6 @@ function Tools(props: ToolsProps) {
     <p class="said quiet" role="status">${message}</p>
     <p class="unseen" role="status">${copiedBy && "Copied."}</p>`;
 }
-
-export type FigureCell = string | number | null;
 
 export interface FigureHead {
   /** The column's name in a saved file, as in `/export.csv` or in the API. */

@@ -1,5 +1,4 @@
 import { type ComponentChildren, render } from "preact";
-import type { FigureCell } from "./card.ts";
 import { context } from "./context.ts";
 
 /** Saves files: pictures of a card's drawings, with a title, a sentence and the source, and tables as CSV. */
@@ -173,6 +172,8 @@ async function pngOf(svg: string, picture: SVGElement): Promise<Blob> {
   if (blob === null) throw new Error("this browser can't make one; try SVG");
   return blob;
 }
+
+export type FigureCell = string | number | null;
 
 /** Writes CSV by RFC 4180, with at most two decimals. */
 export function csvOf(lines: readonly (readonly FigureCell[])[]): Blob {
