@@ -4,6 +4,7 @@ import "../accounts/address-shares.test.ts";
 import "../accounts/clock.test.ts";
 import "../accounts/days.test.ts";
 import "../accounts/events.test.ts";
+import "../accounts/keys.test.ts";
 import "../accounts/lifecycle.test.ts";
 import "../accounts/limits.test.ts";
 import "../accounts/limits-memory.test.ts";
