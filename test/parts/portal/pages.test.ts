@@ -125,6 +125,24 @@ test("a page says how many hospitals and which states its amounts leave out, and
   );
 });
 
+test("links to a page show its own title, and the sentence that it begins with", async () => {
+  for (const [target, title] of [
+    ["/?procedure=5072", "Skin growth removal or biopsy, 2024"],
+    ["/?procedure=5072&state=NY", "Skin growth removal or biopsy in New York, 2024"],
+    ["/embed/states?procedure=5072", "Skin growth removal or biopsy, 2024"],
+    ["/facilities/000001", "Hospital 000001"],
+  ]) {
+    const html = (await ask(`GET ${target}`)).body.toString();
+    const [, heading = ""] = /<h1>(.*?)<\/h1>/s.exec(html) ?? [];
+    const [, shown] = /<title>(.*)<\/title>/.exec(html) ?? [];
+    assert.equal(shown, `${title} – What hospitals charge`, target);
+    const descriptions = [...html.matchAll(/ content="([^"]*)"/g)].map(([, text]) => text);
+    const sentence = heading.replaceAll(/<[^>]*>/g, "");
+    const begin = target.startsWith("/facilities") ? "City in AL, AL · CCN 000001." : sentence;
+    assert.equal(descriptions.filter((text) => text.startsWith(begin)).length, 2, target);
+  }
+});
+
 test("no page shows a value that isn't a text", async () => {
   for (const target of ["/?procedure=5072&state=NY", "/?procedure=5073", "/facilities/000001"]) {
     const words = await wordsOf(target);
