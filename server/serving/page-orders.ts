@@ -26,6 +26,7 @@ export class PageOrders {
   readonly #steadyNow: () => number;
   readonly #waiting = new Map<number, (result: WritingResult) => void>();
   #lastId = 0;
+  #isClosed = false;
 
   /** @param steadyNow milliseconds of a clock that never jumps and is the same in all threads */
   constructor(port: MessagePort, steadyNow: () => number) {
@@ -35,13 +36,19 @@ export class PageOrders {
       this.#waiting.get(id)?.(result);
       this.#waiting.delete(id);
     });
+    // When the page thread has ended, the server stops, and the stop would wait for these pages.
+    port.on("close", () => {
+      this.#isClosed = true;
+      for (const resolve of this.#waiting.values()) resolve({ page: undefined, cpuMs: 0 });
+      this.#waiting.clear();
+    });
     // Orders don't keep a thread from ending.
     port.unref();
   }
 
-  /** Orders a page. Returns undefined if too many are ordered. */
+  /** Orders a page. Returns undefined if too many are ordered, or the page thread has ended. */
   write(wanted: WantedPage): Promise<WritingResult> | undefined {
-    if (this.#waiting.size >= maxOrdered) return undefined;
+    if (this.#isClosed || this.#waiting.size >= maxOrdered) return undefined;
     const id = ++this.#lastId;
     const order: Order = { ...wanted, id, orderedMs: this.#steadyNow() };
     this.#port.postMessage(order);

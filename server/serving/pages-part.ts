@@ -12,7 +12,7 @@ export interface PagesContext {
   trustedProxies: number;
   /** Passes a post to the control thread. @throws Error when the control thread has failed to reply and logged why */
   ask(request: PortalRequest): Promise<PortalReply>;
-  /** Lets the page thread write a page. Returns undefined at once if too many pages wait. Never rejects. */
+  /** Lets the page thread write a page. Returns undefined if it can't, or too many pages wait. Never rejects. */
   write(wanted: WantedPage): Promise<WritingResult> | undefined;
   /** Logs an error. @param requestId the id of the failed request, if it is known */
   report(error: unknown, requestId?: string): void;
@@ -61,7 +61,7 @@ export interface WrittenPage {
 }
 
 export interface WritingResult {
-  /** Undefined if the page waited too long, or writing it failed. */
+  /** Undefined if the page waited too long, writing it failed, or the page thread has ended. */
   page: WrittenPage | undefined;
   /** Milliseconds of CPU time that the page has taken. */
   cpuMs: number;

@@ -31,6 +31,11 @@ function ordersWith(t: TestContext, write: (path: string) => string) {
   return {
     orders: new PageOrders(port1, () => clock.ms),
     begin: () => writer.takeFrom(port2),
+    end() {
+      // Nothing else keeps the test's thread from ending.
+      port1.ref();
+      port2.close();
+    },
     clock,
     errors,
   };
@@ -79,4 +84,13 @@ test(`${maxOrdered} pages wait at most, and none is written that has waited for 
     Array.from({ length: maxOrdered - 1 }, (_, i) => `/${i}`),
   );
   assert.notEqual((await orders.write(wantedOf("/next")))?.page, undefined);
+});
+
+test("when the page thread has ended, no page waits for it", async (t) => {
+  const { orders, end } = ordersWith(t, (path) => path);
+  const waiting = [orders.write(wantedOf("/a")), orders.write(wantedOf("/b"))];
+  end();
+  const unwritten = { page: undefined, cpuMs: 0 };
+  assert.deepEqual(await Promise.all(waiting), [unwritten, unwritten]);
+  assert.equal(orders.write(wantedOf("/next")), undefined);
 });
