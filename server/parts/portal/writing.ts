@@ -22,7 +22,7 @@ export const writing: MakeWriting = (read) => {
       const { head, body: drawn, isMissing } = write(path, query, settings, answers);
       const { parts } = template;
       const body = encode([parts[0], head, parts[1], ...drawn, parts[2]]);
-      const coded = coding === "identity" ? body : new Uint8Array(compress(body, coding));
+      const coded = coding === "identity" ? body : compress(body, coding);
       return {
         bodies: { identity: body, [coding]: coded },
         // The compressed page is a fifth as long, and has this tag in no other coding.
