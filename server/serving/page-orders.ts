@@ -8,7 +8,7 @@ import type { WantedPage, WritingResult, WrittenPage } from "./pages-part.ts";
 
 /** Maximum pages of a serving thread that the page thread hasn't written yet. */
 export const maxOrdered = 32;
-/** Milliseconds after which a page that still waits for its turn isn't written any more. */
+/** Milliseconds after which a page that still waits for its turn isn't written any more, and no request waits for it. */
 export const maxTurnMs = 1000;
 
 interface Order extends WantedPage {

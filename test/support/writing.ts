@@ -4,13 +4,18 @@ import { preloaded } from "./stopping.ts";
 
 const urlOf = (file: string) => new URL(`../../server/${file}`, import.meta.url);
 
+/** A script for a server whose requests wait for pages however long it takes. */
+const patient = `
+  import { Portal } from "${urlOf("parts/portal/serving.ts")}";
+  Portal.prototype.inTime = (written) => written;`;
+
 /** A script for a server whose pages wait for their turn however long it takes. */
-export const unhurried = `
+export const unhurried = `${patient}
   import { PageWriter } from "${urlOf("serving/page-orders.ts")}";
   PageWriter.prototype.isLate = () => false;`;
 
 /** A script for a server whose page thread writes nothing while a file is there. */
-export const heldWhile = (file: string) => `
+export const heldWhile = (file: string) => `${patient}
   import { existsSync } from "node:fs";
   import { PageWriter } from "${urlOf("serving/page-orders.ts")}";
   const never = new Int32Array(new SharedArrayBuffer(4));

@@ -4,9 +4,11 @@ import { ApiError, constantError } from "../../api/errors.ts";
 import { AnswerCache } from "../../serving/answer-cache.ts";
 import { clientAddress, clientOf } from "../../serving/client-address.ts";
 import { type Coding, codingOf, formOf } from "../../serving/negotiation.ts";
+import { maxTurnMs } from "../../serving/page-orders.ts";
 import type { MakePages, PagesContext } from "../../serving/pages-part.ts";
 import type { PostHandler } from "../../serving/posts.ts";
 import { listIn, type Reply, type RequestHead } from "../../serving/reply.ts";
+import { type After, afterTimeout } from "../../serving/streaming.ts";
 import type { PortalReply, WebFile } from "../../shared/messages.ts";
 import { http } from "../../shared/runtime.ts";
 import { WorkBudget } from "../../shared/work-budget.ts";
@@ -44,6 +46,7 @@ export class Portal {
   readonly #context: Pick<PagesContext, "write">;
   readonly #writing: WorkBudget;
   readonly #nowMs: () => number;
+  readonly #after: After;
   #pages = new WrittenPages();
 
   /** @param writing the budget for writing numbers into pages @param nowMs milliseconds of a steady clock */
@@ -52,7 +55,9 @@ export class Portal {
     context: Pick<PagesContext, "write">,
     writing: WorkBudget,
     nowMs = () => performance.now(),
+    after = afterTimeout,
   ) {
+    this.#after = after;
     this.#context = context;
     this.#writing = writing;
     this.#nowMs = nowMs;
@@ -111,8 +116,23 @@ export class Portal {
       if (key !== undefined && !isMissing) pages.kept.keep(key, whole);
       return whole;
     });
-    if (key !== undefined) pages.ordered.set(key, written);
-    return written;
+    const given = this.inTime(written, unchanged);
+    if (key !== undefined) pages.ordered.set(key, given);
+    return given;
+  }
+
+  /**
+   * Gives a page without numbers if the page thread doesn't deliver in time, as where other processes use all cores. What
+   * it delivers later is kept for further requests.
+   */
+  inTime(written: Promise<Written>, unchanged: Written): Promise<Written> {
+    return new Promise((resolve) => {
+      const cancel = this.#after(maxTurnMs, () => resolve(unchanged));
+      void written.then((whole) => {
+        cancel();
+        resolve(whole);
+      });
+    });
   }
 }
 

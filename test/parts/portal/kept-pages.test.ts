@@ -6,6 +6,7 @@ import { encodeSnapshot } from "../../../engine/index.ts";
 import { ApiError } from "../../../server/api/errors.ts";
 import { PageAnswers } from "../../../server/parts/portal/page-answers.ts";
 import { Portal } from "../../../server/parts/portal/serving.ts";
+import { maxTurnMs } from "../../../server/serving/page-orders.ts";
 import type { WantedPage, WritingResult } from "../../../server/serving/pages-part.ts";
 import type { Reply } from "../../../server/serving/reply.ts";
 import { WorkBudget } from "../../../server/shared/work-budget.ts";
@@ -97,7 +98,15 @@ function portalWith(writing = new WorkBudget(100, 100)) {
     new Promise<WritingResult>((deliver) => {
       orders.push({ wanted, deliver });
     });
-  const portal = new Portal([file], { write }, writing, () => 1000);
+  let expire = (): void => {};
+  const after = (ms: number, callback: () => void) => {
+    assert.equal(ms, maxTurnMs);
+    expire = callback;
+    return () => {
+      expire = () => assert.fail("the page was delivered before");
+    };
+  };
+  const portal = new Portal([file], { write }, writing, () => 1000, after);
   const ask = (query: string) => {
     const request = { getHeader: () => "", getQuery: () => query, forEach: () => {} };
     return portal.reply(request, "/", "GET", false);
@@ -106,7 +115,7 @@ function portalWith(writing = new WorkBudget(100, 100)) {
     page: { bodies: { identity: new Uint8Array(Buffer.from(text)) }, etag: '"b"', isMissing: false },
     cpuMs: 1,
   });
-  return { portal, orders, ask, page };
+  return { portal, orders, ask, page, expire: () => expire() };
 }
 
 const bodyOf = async (reply: Reply) => String(Buffer.from((await (reply.later ?? reply)).body ?? ""));
@@ -148,6 +157,22 @@ test("a page that can't be written is sent without numbers, and written for the 
   const next = ask("procedure=5072");
   orders[1].deliver(page("next"));
   assert.equal(await bodyOf(next), "next");
+});
+
+test("a page that isn't delivered in time is sent without numbers, and kept when it comes", async () => {
+  const { orders, ask, page, expire } = portalWith();
+  const [first, second] = [ask("procedure=5072"), ask("procedure=5072")];
+  expire();
+  assert.equal(await bodyOf(first), String(blank));
+  assert.equal(await bodyOf(second), String(blank));
+  // It isn't ordered again while it may still come.
+  assert.equal(await bodyOf(ask("procedure=5072")), String(blank));
+  assert.equal(orders.length, 1);
+  orders[0].deliver(page("late"));
+  await Promise.resolve();
+  const next = ask("procedure=5072");
+  assert.equal(next.later, undefined);
+  assert.equal(await bodyOf(next), "late");
 });
 
 test("a page takes its CPU time from the time for pages, without which pages have no numbers", async () => {
