@@ -1,15 +1,28 @@
 import { cityPartField, fieldBits, fieldMask, fillerField, nameField, repeatField } from "./documents.ts";
 import { isSmallWord } from "./lexicon.ts";
-import { meaningOf, splitWords } from "./text.ts";
+import { foldedCase, meaningOf, splitWords } from "./text.ts";
 import { beginsWord, countOf, documentsOf, findWord, isInFields, type SearchIndex } from "./text-index.ts";
+import { closeTo } from "./typos.ts";
 
-/** Reads words that are written without blanks: a name or a city, or neighboring words of one. */
+/** Reads words that are written without blanks: a name or a city, or neighboring words of one; and the s of a possessive. */
 
 const nameFields = (1 << nameField) | (1 << fillerField) | (1 << repeatField);
 const fieldsOfWords = nameFields | (1 << cityPartField);
 
 /** As many letters as two short words have. */
 const leastLetters = 5;
+const possessive = /([\p{L}\p{M}]{3,})['’]s(?![\p{L}\p{N}])/giu;
+
+/** Leaves out the s of "Boise's hospitals", unless a name has the word with it, perhaps without a typo: St Mayr's. */
+export function withoutPossessive(index: SearchIndex, text: string): string {
+  if (!text.includes("'") && !text.includes("’")) return text;
+  return text.replace(possessive, (written, typed: string) => {
+    const [word, withS] = [typed, `${typed}s`].map(foldedCase);
+    const isName = findWord(index, withS) >= 0 || (!isWord(index, word) && isMistyped(index, withS));
+    return isName ? written : typed;
+  });
+}
+
 const withoutBlanks = new RegExp(`\\S{${leastLetters},}`, "g");
 const letters = new RegExp(`[\\p{L}\\p{N}'’]{${leastLetters},}`, "gu");
 
@@ -17,7 +30,8 @@ const letters = new RegExp(`[\\p{L}\\p{N}'’]{${leastLetters},}`, "gu");
 export function writtenApart(index: SearchIndex, text: string): string {
   const apart = (written: string) => {
     const words = splitWords(written);
-    return words.every((word) => isKnown(index, word)) ? written : wordsIn(index, words.join(""))?.join(" ");
+    const isOneWord = words.every((word) => isKnown(index, word) || isMistyped(index, word));
+    return isOneWord ? written : wordsIn(index, words.join(""))?.join(" ");
   };
   return text.replace(
     withoutBlanks,
@@ -27,10 +41,14 @@ export function writtenApart(index: SearchIndex, text: string): string {
 
 /** Whether a word is one of the index or a small one, or begins one; a short one isn't several. */
 export const isKnown = (index: SearchIndex, word: string) =>
-  word.length < leastLetters ||
-  findWord(index, meaningOf(word)) >= 0 ||
-  isSmallWord(word) ||
-  beginsWord(index, word);
+  word.length < leastLetters || isWord(index, word) || beginsWord(index, word);
+
+const isWord = (index: SearchIndex, word: string) =>
+  findWord(index, meaningOf(word)) >= 0 || isSmallWord(word);
+
+/** Whether a word of a name or city differs by one typo: `hospitla` isn't the beginning of "Hospital La". */
+const isMistyped = (index: SearchIndex, word: string) =>
+  closeTo(index, word, 1).some((close) => isInFields(index, close.word, fieldsOfWords));
 
 /** Returns the words that are written together, as they are written; undefined if no facility has them beside each other. */
 function wordsIn(index: SearchIndex, written: string): readonly string[] | undefined {

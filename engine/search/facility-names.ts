@@ -42,9 +42,14 @@ export function findNames(
   const queries = [words, withoutFillers, plain].filter(
     (query, i, all) => query.length !== all[i - 1]?.length,
   );
+  let longest: Longest | undefined;
   for (const query of queries) {
-    if (query !== plain && !isInPlace)
-      for (const facility of longestName(image, query)) found.enter(facility, ranks.nameInPlace, 0.5);
+    // Once a name is found, one of fewer words isn't meant.
+    if (query !== plain && !isInPlace && longest === undefined) {
+      longest = longestName(image, query);
+      for (const facility of longest?.facilities ?? [])
+        found.enter(facility, ranks.nameInPlace, isSpeltSo(image, facility, longest?.span ?? []) ? 0.6 : 0.5);
+    }
     const meant = query.map(meaningOf);
     const isOwn = (word: string) => !kinds.has(word);
     const all = meant.join("");
@@ -86,24 +91,34 @@ export function findNames(
 
 const none: readonly number[] = [];
 
+interface Longest {
+  facilities: readonly number[];
+  span: readonly string[];
+}
+
 /**
  * Returns the hospitals of the longest whole name beside which all words say nothing: in "Eden Medical Center emergency room",
- * Eden isn't the city. A name that is a place, such as Sanford, may not be meant in a sentence.
+ * Eden isn't the city. A name that is a place, such as Sanford, may not be meant in a sentence. Beside a word for a hospital, a
+ * name has to have its small words: a general hospital isn't The General.
  */
-function longestName(image: Image, words: readonly string[]): readonly number[] {
-  const { exact } = namesOf(image);
+function longestName(image: Image, words: readonly string[]): Longest | undefined {
+  const { exact, whole } = namesOf(image);
   const [first, last] = [words.findIndex(saysSomething), words.findLastIndex(saysSomething)];
   const meant = words.map(meaningOf);
   for (let length = words.length; first >= 0 && length > last - first; length--)
     for (let start = Math.max(0, last + 1 - length); start <= first; start++) {
       if (start + length > words.length) break;
-      const named = exact.get(meant.slice(start, start + length).join(""));
+      const end = start + length;
+      const isBesideKind = meant.some((word, i) => (i < start || i >= end) && kinds.has(word));
+      const named = (isBesideKind ? exact : whole).get(meant.slice(start, end).join(""));
       if (named === undefined) continue;
-      const places = placesNamed(image, words.slice(start, start + length));
-      const isPlace = places.some(({ kind, facilities }) => kind === "region" || facilities.length > 0);
-      return isPlace ? none : named;
+      const span = words.slice(start, end);
+      const isPlace = placesNamed(image, span).some(
+        ({ kind, facilities }) => kind === "region" || facilities.length > 0,
+      );
+      return { facilities: isPlace ? none : named, span };
     }
-  return none;
+  return undefined;
 }
 
 /**

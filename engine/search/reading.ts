@@ -2,7 +2,7 @@ import { findFacility } from "../answers/facilities.ts";
 import type { Image } from "../image/image.ts";
 import { isZip, maxMiles } from "../image/places.ts";
 import { stateNames } from "../snapshot/schema.ts";
-import { isKnown, writtenApart } from "./apart.ts";
+import { isKnown, withoutPossessive, writtenApart } from "./apart.ts";
 import { groupOfCode, isHcpcsCode, withoutDiagnoses } from "./codes.ts";
 import type { ShownPlace } from "./find.ts";
 import { beforePlace, doubtful, entriesOf, isSmallWord, kinds, meaningsOf, phrasesOf } from "./lexicon.ts";
@@ -18,7 +18,7 @@ import {
 } from "./places.ts";
 import { placeIn } from "./procedure-place.ts";
 import { saysNothing, withLevels } from "./procedure-words.ts";
-import { foldedCase, isBeforeInitial, meaningOf, oneWord, plainWords, splitWords } from "./text.ts";
+import { isBeforeInitial, meaningOf, oneWord, plainWords, splitWords } from "./text.ts";
 import { beginsWord, type DocumentKind, findWord, indexOf, type SearchIndex } from "./text-index.ts";
 
 /** Reads what a search asks for, once: its words in English, and what isn't a word of what is looked for. */
@@ -245,15 +245,6 @@ function joinedCcn(text: string): string {
     .replace(/(?<![\d-])(\d{2})-([\da-z]\d{3})(?![\d-])/gi, "$1$2")
     .replace(/(?<![\d-])(\d{3})-(\d{3})(?![\d-])/g, "$1$2");
 }
-
-/** Leaves out the s of "Boise's hospitals", unless a name has the word with it. */
-const withoutPossessive = (index: SearchIndex, text: string): string =>
-  text.includes("'") || text.includes("’")
-    ? text.replace(possessive, (written, word: string) =>
-        findWord(index, foldedCase(`${word}s`)) >= 0 ? written : word,
-      )
-    : text;
-const possessive = /([\p{L}\p{M}]{3,})['’]s(?![\p{L}\p{N}])/giu;
 
 const street = new RegExp(
   // A number, up to four words, and a word such as avenue.

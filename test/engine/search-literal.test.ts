@@ -24,6 +24,7 @@ const hospitals = realHospitals();
 const image = imageOfHospitals(hospitals);
 const check = literalChecker(image, hospitals);
 const { always, further } = literalQueries(hospitals, seed);
+const allWords = new Set(hospitals.flatMap(({ name, city }) => [name, city].flatMap(splitWords)));
 
 test("every word, name and city finds whatever literally has it, in the promised order, and is sure of one thing only", () => {
   for (const query of always) check(query, null);
@@ -307,16 +308,44 @@ test("letters of a state and a word for hospitals list the state's hospitals, al
 });
 
 test("the s of a city's hospitals is no letter of the city", () => {
-  const words = new Set(hospitals.flatMap(({ name, city }) => [name, city].flatMap(splitWords)));
   for (const city of sampled(statesOf.keys())) {
     // Centre is another form of a word of names.
-    if (!/[a-z]{3}$/.test(city) || meaningsOf("form").has(city) || words.has(`${splitWords(city).at(-1)}s`))
+    if (
+      !/[a-z]{3}$/.test(city) ||
+      meaningsOf("form").has(city) ||
+      allWords.has(`${splitWords(city).at(-1)}s`)
+    )
       continue;
     const [possessive, plain] = [`${city}'s hospitals`, `${city} hospitals`].map((query) => {
       const { total, documents, scores } = search(image, "facility", query, 0, 25);
       return { total, documents, scores };
     });
     assert.deepEqual(possessive, plain, city);
+  }
+});
+
+test("a word of a name whose last letters are exchanged finds the hospital, also where the letters are several words", () => {
+  for (const { name, city, state } of sampled(hospitals))
+    for (const word of new Set(splitWords(name).filter((each) => /^[a-z]{5,}$/.test(each)))) {
+      const mistyped = word.replace(/(.)(.)$/, "$2$1");
+      if (allWords.has(mistyped)) continue;
+      const query = `${splitWords(name).join(" ").replace(word, mistyped)} ${city} ${state}`;
+      const { documents } = search(image, "facility", query, 0, hospitals.length);
+      const found = Array.from(documents, (facility) => textAt(image.facilityName, facility));
+      assert.ok(found.includes(name), query);
+    }
+});
+
+test("a whole name with its small words is meant beside words of a question as it is alone", () => {
+  const small = phrasesOf("filler");
+  const firstOf = (query: string) => {
+    const { documents, scores } = search(image, "facility", query, 0, 1);
+    return [textAt(image.ccn, documents[0]), scores[0] >= 0.5];
+  };
+  for (const { name } of hospitals) {
+    if (!splitWords(name).some((word) => small.has(word))) continue;
+    for (const query of [`find ${name}`, `${name} prices`])
+      assert.deepEqual(firstOf(query), firstOf(name), query);
   }
 });
 
