@@ -139,7 +139,8 @@ function besideAside({ image, index, words, found }: FacilitySearch): void {
   const needed = terms.filter(({ isNeeded }) => isNeeded);
   const ignored = words.filter((word) => saysSomething(word) && isAside(word));
   const isAsked = words.some((word) => forHospitals.has(word) || doctors.has(word));
-  const isOfPlace = isAsked && needed.every((term) => isThere(index, term, first));
+  const isOfPlace =
+    isAsked && there.some((facility) => needed.every((term) => isThere(index, term, facility)));
   const isTelling = there.length === 1 || needed.some(({ code }) => code === first);
   const isOfName = isNamed(index, needed, first) && (isTelling || !ignored.some(isOfProcedures));
   if (ignored.length > 0 && !isOfPlace && !isOfName) return;
@@ -176,6 +177,9 @@ export function besideName({ image, index, words, terms, found }: FacilitySearch
   );
   const isSpare = spareIn(image, words);
   if (!unknown.every(isSpare)) return;
+  // Doctors in a place ask for its hospitals (`besideAside`), and not for one that is named after it.
+  const others = words.filter((word) => saysSomething(word) && !doctors.has(word));
+  if (needed.length > others.length && placesNamed(image, others).length > 0) return;
   const spare = known.filter(isSpare);
   for (const some of fewestFirst(spare)) {
     const ignored = [...unknown, ...some].map(({ word }) => word);

@@ -170,7 +170,11 @@ function placeBetween(
   if (beside.length > 0 && span.every(saysNothing)) {
     // The code of a state may be a small word, too, unless it is at the end, or only words for a hospital follow it.
     const isCode = span.length === 1 && isStateCode(span[0]);
-    const isLeading = before.length === 0 && after.every((word) => kinds.has(meaningOf(word)));
+    const isLeading =
+      before.length === 0 &&
+      after.every((word) => kinds.has(meaningOf(word))) &&
+      // In Centre, Alabama.
+      !isBeforePlace(image, [...span, ...after], 0);
     const isCodeMeant = isCode && (after.length === 0 || isLeading);
     const isCity =
       (isIn || before.every(isForHospitals)) && after.every(isForHospitals) && isSpelledCity(image, span);

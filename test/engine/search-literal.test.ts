@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { citiesNamed, search, splitWords, stateNames, textAt } from "../../engine/index.ts";
 import { entriesOf, meaningsOf, phrasesOf } from "../../engine/search/lexicon.ts";
 import { isMedical } from "../../engine/search/procedure-terms.ts";
+import { saysSomething } from "../../engine/search/text.ts";
 import {
   besideNameChecker,
   checkAlternatives,
@@ -59,6 +60,7 @@ test("a city whose name is a word of most hospitals is surely meant where it is 
     ["Price", "UT"],
   ])
     for (const way of [
+      "in CITY",
       "CITY hospital",
       "hospital CITY",
       "hospitals in CITY",
@@ -69,8 +71,8 @@ test("a city whose name is a word of most hospitals is surely meant where it is 
       const { documents, scores, alternative } = search(image, "facility", query, 0, 2);
       assert.equal(textAt(image.city, documents[0]), city, query);
       assert.ok(scores[0] >= 0.5 && !(scores[1] >= 0.5), `${query}: ${scores}`);
-      // LA has another meaning in any search.
-      if (!way.includes("ST")) assert.equal(alternative, null, query);
+      // LA has another meaning in any search, and IN is a state.
+      if (!way.includes("ST") && way !== "in CITY") assert.equal(alternative, null, query);
     }
 });
 
@@ -305,6 +307,19 @@ test("letters of a state and a word for hospitals list the state's hospitals, al
           assert.deepEqual([textAt(image.state, documents[0]), scores[0] >= 0.5], [code, true], text);
         else assert.ok(scores.length > 0, text);
       }
+});
+
+test("nurses in a city ask for all of its hospitals, also where one is named after it", () => {
+  for (const there of sampled(Map.groupBy(hospitals, ({ city, state }) => `${city}, ${state}`).values())) {
+    const [{ city, state }] = there;
+    if (!splitWords(city).every(saysSomething)) continue;
+    for (const query of [`nurses in ${city}, ${state}`, `${city} ${state} nurse`]) {
+      const { documents, scores } = search(image, "facility", query, 0, hospitals.length);
+      const found = new Set(Array.from(documents, (facility) => textAt(image.ccn, facility)));
+      for (const { ccn, name } of there) assert.ok(found.has(ccn), `${query} finds ${name}`);
+      assert.ok(scores[0] < 0.5, query);
+    }
+  }
 });
 
 test("the s of a city's hospitals is no letter of the city", () => {
