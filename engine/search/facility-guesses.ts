@@ -262,6 +262,8 @@ function besideRegion({ image, index, words, found }: FacilitySearch): void {
       if (regionNamed(image, region) === undefined || region.some(isKept)) continue;
       const others = [...words.slice(0, start), ...words.slice(start + length)];
       const terms = termsOf(image, index, others, saysSomething);
+      // Neither "imaging in" a county nor "bone at South Shore Hospital" names another hospital.
+      if (terms.every(({ isNeeded, word }) => !isNeeded || isKept(word))) return;
       const there = facilitiesWith(index, terms).filter(found.isWanted);
       if (there.length !== 1 || !isNamed(index, terms, there[0])) return;
       found.enter(there[0], ranks.significantWords, 1);

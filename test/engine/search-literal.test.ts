@@ -53,6 +53,15 @@ test("no hospital is sure in a search within a region, also not one that was nam
       }
 });
 
+test("a region beside medical words is never set aside: no hospital elsewhere is meant", () => {
+  for (const { phrases } of entriesOf("region"))
+    for (const region of phrases)
+      for (const medical of ["imaging", "bone", "spine"]) {
+        const { ignored } = search(image, "facility", `${medical} in ${region}`, 0, 1);
+        assert.deepEqual(ignored, [], `${medical} in ${region}`);
+      }
+});
+
 test("a city whose name is a word of most hospitals is surely meant where it is spelt so, with words for a hospital", () => {
   for (const [city, state] of [
     ["Centre", "AL"],
