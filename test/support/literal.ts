@@ -323,11 +323,11 @@ export function checkCities(image: Image, hospitals: readonly Hospital[]): void 
   }
 }
 
-/** The words of texts in English, which are about anything but hospitals' names. */
+/** The words of texts in English, without their examples: these may be hospitals' names. */
 export function wordsOfDocuments(): readonly string[] {
   const files = ["README.md", "CHANGELOG.md", "engine/README.md", "server/README.md", "server/api/README.md"];
   const texts = files.map((file) => readFileSync(new URL(`../../${file}`, import.meta.url), "utf8"));
-  return [...new Set(texts.flatMap(splitJoined))];
+  return [...new Set(texts.map((text) => text.replaceAll(/`[^`]*`/g, " ")).flatMap(splitJoined))];
 }
 
 /**
