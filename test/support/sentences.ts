@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { type Image, search, stateNames, textAt } from "../../engine/index.ts";
-import { fillers, kinds, meaningsOf, phrasesOf, questions } from "../../engine/search/lexicon.ts";
+import {
+  beforePlace,
+  fillers,
+  kinds,
+  meaningsOf,
+  phrasesOf,
+  questions,
+} from "../../engine/search/lexicon.ts";
 import type { Random } from "./random.ts";
 import type { Hospital } from "./relevance.ts";
 
@@ -13,6 +20,8 @@ import type { Hospital } from "./relevance.ts";
 const groups = [fillers, questions, new Set([...kinds, ...phrasesOf("any")])].map((group) =>
   [...group].filter((word) => word.length > 1),
 );
+/** Behind words such as in and near, a city is meant, and not a hospital that is named after it. */
+const groupsBefore = groups.map((group) => group.filter((word) => !beforePlace.has(word)));
 /** Letters of a state behind a city are the state. */
 const groupsBehind = groups.map((group) => group.filter((word) => !(word.toUpperCase() in stateNames)));
 const mostBeside = 3;
@@ -33,7 +42,7 @@ export function sentenceAbout(hospital: Hospital, random: Random): Sentence {
   const { name, city, state } = hospital;
   const way = hasPlace ? random.pick(ways.slice(1)) : ways[0];
   const named = way.replace("NAME", name).replace("CITY", city).replace("ST", state);
-  return { text: [...words(groups), named, ...words(groupsBehind)].join(" "), hospital, hasPlace };
+  return { text: [...words(groupsBefore), named, ...words(groupsBehind)].join(" "), hospital, hasPlace };
 }
 
 const longForms = meaningsOf("form");
