@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { after } from "node:test";
 import { promisify } from "node:util";
-import { Client } from "pg";
+import { Client, DatabaseError } from "pg";
 import { systemCode } from "../../engine/index.ts";
 import { freePort, until } from "./server.ts";
 
@@ -15,6 +15,9 @@ const binaries = "/usr/lib/postgresql";
 const [newest = ""] = readdirSync(binaries).sort((a, b) => Number(b) - Number(a));
 const bin = (name: string) => path.join(binaries, newest, "bin", name);
 const run = promisify(execFile);
+
+/** PostgreSQL's code for an error while it starts, stops or recovers. */
+const cannotConnectNow = "57P03";
 
 /** PostgreSQL doesn't run as root. */
 const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
@@ -115,7 +118,10 @@ export class PostgresServer {
     }
   }
 
-  /** @returns null if the server closed the connection unread, as it does when it can't fork: that isn't what is tested */
+  /**
+   * @returns null if the server closed the connection unread, as it does when it can't fork, or can't take one now, as while it
+   * recovers: that isn't what is tested
+   */
   async #connect(): Promise<Client | null> {
     const client = new Client({ connectionString: this.url });
     client.on("error", () => {});
@@ -123,7 +129,8 @@ export class PostgresServer {
       await client.connect();
       return client;
     } catch (error) {
-      if (systemCode(error) === "ECONNRESET") return null;
+      const code = error instanceof DatabaseError ? error.code : systemCode(error);
+      if (code === "ECONNRESET" || code === cannotConnectNow) return null;
       throw error;
     }
   }
