@@ -7,7 +7,7 @@ import { facilityScorer, type Score } from "./facility-scores.ts";
 import { findByWords, findLiterally } from "./facility-words.ts";
 import type { Matches, Wanted } from "./find.ts";
 import { Found, ranks, scored } from "./found.ts";
-import { doubtful, phrasesOf } from "./lexicon.ts";
+import { doubtful, fillers, phrasesOf, questions } from "./lexicon.ts";
 import { type Term, termsOf } from "./matching.ts";
 import { facilitiesInCity, stateOf } from "./places.ts";
 import { medicalIn, termsIn } from "./procedure-terms.ts";
@@ -54,6 +54,10 @@ export function findFacilities(
   findNames(image, words, typed, found);
   findPlaces(image, asked, state, scoreOf, found);
   const hows = findLiterally(image, index, typed, scoreOf, found);
+  // Beside words of a question, the words for a hospital are asked for as they are alone.
+  const plainly = typed.filter((word) => !fillers.has(word) && !questions.has(word));
+  const isAnywhere = isAll && !asked.isHere && !found.isOnePlace && plainly.length > 0;
+  if (isAnywhere) findLiterally(image, index, plainly, scoreOf, found);
   findByWords(image, index, terms, scoreOf, found, hows);
   findNear(image, index, asked, found);
   if (found.isEmpty || found.top >= ranks.oneTypo) besideName({ image, index, words, terms, found });
@@ -69,7 +73,7 @@ export function findFacilities(
   if (found.isEmpty) findSeveralPlaces(image, asked, found);
   if (found.isEmpty && !isAll) findOtherwise({ image, index, words, terms, found });
   const isHospital = (word: string) => forHospitals.has(word);
-  if (isAll && !asked.isHere && words.some(isHospital) && (words.every(isHospital) || found.isEmpty))
+  if (isAnywhere && plainly.some(isHospital) && (plainly.every(isHospital) || found.isEmpty))
     for (const facility of index.byName) found.enter(facility, ranks.rest, 0);
   found.ignored = [...asked.ignored, ...found.ignored];
   const procedures = isAll && asked.isHere && found.isEmpty ? [] : absentProcedures(words, found);

@@ -47,8 +47,10 @@ export function findNames(
     // Once a name is found, one of fewer words isn't meant.
     if (query !== plain && !isInPlace && longest === undefined) {
       longest = longestName(image, query);
-      for (const facility of longest?.facilities ?? [])
-        found.enter(facility, ranks.nameInPlace, isSpeltSo(image, facility, longest?.span ?? []) ? 0.6 : 0.5);
+      for (const facility of longest?.facilities ?? []) {
+        const isSpelt = isSpeltSo(image, facility, longest?.span ?? []);
+        found.enter(facility, isSpelt ? ranks.wholeName : ranks.nameInPlace, 0.5);
+      }
     }
     const meant = query.map(meaningOf);
     const isOwn = (word: string) => !kinds.has(word);
@@ -98,23 +100,28 @@ interface Longest {
 
 /**
  * Returns the hospitals of the longest whole name beside which all words say nothing: in "Eden Medical Center emergency room",
- * Eden isn't the city. A name that is a place, such as Sanford, may not be meant in a sentence. Beside a word for a hospital, a
- * name has to have its small words: a general hospital isn't The General.
+ * Eden isn't the city. A name that is a place, such as Sanford, isn't meant after a word such as in. Beside a word for a hospital,
+ * it isn't meant either, and a name has to have its small words: a general hospital isn't The General.
  */
 function longestName(image: Image, words: readonly string[]): Longest | undefined {
   const { exact, whole } = namesOf(image);
-  const [first, last] = [words.findIndex(saysSomething), words.findLastIndex(saysSomething)];
   const meant = words.map(meaningOf);
+  const isKind = (word: string) => kinds.has(meaningOf(word));
+  // The Medical Center Hospital has no other words.
+  const isOfName = words.some(saysSomething) ? saysSomething : isKind;
+  const [first, last] = [words.findIndex(isOfName), words.findLastIndex(isOfName)];
   for (let length = words.length; first >= 0 && length > last - first; length--)
     for (let start = Math.max(0, last + 1 - length); start <= first; start++) {
       if (start + length > words.length) break;
       const end = start + length;
-      const isBesideKind = meant.some((word, i) => (i < start || i >= end) && kinds.has(word));
+      const beside = words.toSpliced(start, length);
+      const isBesideKind = beside.some(isKind);
       const named = (isBesideKind ? exact : whole).get(meant.slice(start, end).join(""));
       if (named === undefined) continue;
       const span = words.slice(start, end);
+      const isPlaceMeant = isBesideKind || beside.some((word) => beforePlace.has(word));
       const isPlace = placesNamed(image, span).some(
-        ({ kind, facilities }) => kind === "region" || facilities.length > 0,
+        ({ kind, facilities }) => kind === "region" || (isPlaceMeant && facilities.length > 0),
       );
       return { facilities: isPlace ? none : named, span };
     }
@@ -122,11 +129,14 @@ function longestName(image: Image, words: readonly string[]): Longest | undefine
 }
 
 /**
- * Whether the words of a name mean a place instead: alone, unless they are a whole name, or after a word such as in. Neither
- * New England alone nor hospitals in New England are the New England Medical Center.
+ * Whether the words of a name mean a place instead: alone or beside small words and words of a question, unless they are a whole
+ * name, or after a word such as in. Neither New England alone nor hospitals in New England are the New England Medical Center.
  */
 export function isPlaceInstead(image: Image, words: readonly string[], span: readonly string[]): boolean {
-  const isAlone = span.length === words.length && !namesOf(image).exact.has(oneWord(span));
+  const others = words.filter((word) => !span.includes(word));
+  const isAlone =
+    others.every((word) => fillers.has(word) || questions.has(word)) &&
+    !namesOf(image).exact.has(oneWord(span));
   const isAfter = words.slice(0, words.indexOf(span[0])).some((word) => beforePlace.has(word));
   return (isAlone || isAfter) && placesNamed(image, span).length > 0;
 }

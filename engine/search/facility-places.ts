@@ -189,15 +189,17 @@ function placeBetween(
 
 const betweenPlaces = new RegExp(`,|&|\\b(?:${[...phrasesOf("between")].join("|")})\\b`, "iu");
 
-/** Finds the hospitals of several places: `dallas, fort worth`. */
+/** Finds the hospitals of several places: `dallas, fort worth`. A city and a state, as in `Dallas, OK`, are one place. */
 export function findSeveralPlaces(image: Image, { text }: Asked, found: Found): void {
   const parts = text.split(betweenPlaces);
   if (parts.length < 2) return;
-  const places = parts
-    .map((part) => splitWords(part).filter(saysSomething))
-    .map((words) => placesNamed(image, words)[0]?.facilities ?? []);
-  if (places.some((there) => there.length === 0)) return;
-  for (const facility of places.flat()) found.enter(facility, ranks.rest, 1);
+  const named = parts.map((part) => placesNamed(image, splitWords(part).filter(saysSomething)));
+  const isState = ({ kind }: Place) => kind === "state";
+  for (const isKind of [isState, (place: Place) => !isState(place)]) {
+    const places = named.map((all) => all.find(isKind)?.facilities ?? []);
+    if (places.some((there) => there.length === 0)) continue;
+    for (const facility of places.flat()) found.enter(facility, ranks.rest, 1);
+  }
 }
 
 /** Whether words are a city of the directory and then a state that it isn't in. */

@@ -58,6 +58,17 @@ test("no hospital is sure in a search within a region, also not one that was nam
       }
 });
 
+test("a region beside words of a question is no surer than alone", () => {
+  for (const { phrases } of entriesOf("region"))
+    for (const region of phrases) {
+      const [alone] = search(image, "facility", region, 0, 1).scores;
+      for (const query of [`find ${region}`, `${region} prices`]) {
+        const [score] = search(image, "facility", query, 0, 1).scores;
+        assert.ok(alone >= 0.5 || !(score >= 0.5), `${query}: ${score}`);
+      }
+    }
+});
+
 test("a region beside medical words is never set aside: no hospital elsewhere is meant", () => {
   for (const { phrases } of entriesOf("region"))
     for (const region of phrases)
@@ -365,17 +376,45 @@ test("a word of a name whose last letters are exchanged finds the hospital, also
     }
 });
 
-test("a whole name with its small words is meant beside words of a question as it is alone", () => {
-  const small = phrasesOf("filler");
+test("a whole name is meant beside words of a question as it is alone", () => {
   const firstOf = (query: string) => {
     const { documents, scores } = search(image, "facility", query, 0, 1);
     return [textAt(image.ccn, documents[0]), scores[0] >= 0.5];
   };
-  for (const { name } of hospitals) {
-    if (!splitWords(name).some((word) => small.has(word))) continue;
-    for (const query of [`find ${name}`, `${name} prices`])
-      assert.deepEqual(firstOf(query), firstOf(name), query);
+  for (const name of sampled([...new Set(hospitals.map(({ name }) => name))])) {
+    const alone = firstOf(name);
+    if (alone[1] !== true) continue;
+    for (const query of [`find ${name}`, `${name} prices`, `what does ${name} charge`])
+      assert.deepEqual(firstOf(query), alone, query);
   }
+  for (const name of ["Mayo Clinic", "Medical Center Hospital", "Metropolitan Hospital Center", "Sanford"])
+    for (const query of [`find ${name}`, `where is ${name}`]) assert.deepEqual(firstOf(query), firstOf(name));
+});
+
+test("words for a hospital find as many beside a word of a question as alone, unless both are a place", () => {
+  const find = (query: string) => search(image, "facility", query, 0, 1);
+  for (const kind of ["hospital", "hospitals", "medical center", "clinic", "health system", "campus"]) {
+    const alone = find(kind).total;
+    for (const word of sampled([...phrasesOf("question"), ...phrasesOf("filler")])) {
+      // "Next hospital" asks for the nearest one.
+      if (phrasesOf("nearest").has(word)) continue;
+      for (const query of [`${word} ${kind}`, `${kind} ${word}`]) {
+        const { total, scores } = find(query);
+        assert.ok(total >= alone || scores[0] >= 0.5, `${query}: ${total}, alone ${alone}`);
+      }
+    }
+  }
+});
+
+test("a city and another state aren't hospitals of both", () => {
+  for (const [query, total] of [
+    ["Marietta, OK", 0],
+    ["Ogden, KS", 0],
+  ] as const)
+    assert.equal(search(image, "facility", query, 0, 1).total, total, query);
+  const inStates = (...codes: string[]) => hospitals.filter(({ state }) => codes.includes(state)).length;
+  assert.equal(search(image, "facility", "Texas, Oklahoma", 0, 1).total, inStates("TX", "OK"));
+  assert.equal(search(image, "facility", "New York, New Jersey", 0, 1).total, inStates("NY", "NJ"));
 });
 
 test("names and cities without blanks find the same as with blanks, also with short forms or long ones", () => {
