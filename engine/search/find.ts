@@ -55,21 +55,32 @@ export interface Ranked {
  * Orders documents by rank, then by score from the highest, then by name, then by code. Scores are compared with three
  * decimals.
  */
-export function inOrder({ byName, nameOrder }: SearchIndex, ranked: ReadonlyMap<number, Ranked>): Matches {
-  /** For each document, what it lacks to come first, and then its place by name. */
+export function inOrder(index: SearchIndex, ranked: ReadonlyMap<number, Ranked>): Matches {
   const keys = new Float64Array(ranked.size);
   let size = 0;
-  for (const [document, { rank, score }] of ranked)
-    keys[size++] = (1001 * rank + 1000 - Math.round(1000 * score)) * byName.length + nameOrder[document];
+  for (const [document, { rank, score }] of ranked) keys[size++] = orderKey(index, document, rank, score);
+  return inOrderOfKeys(index, keys);
+}
+
+/** Returns a document's key for `inOrderOfKeys`: what it lacks to come first, and then its place by name. */
+export const orderKey = (
+  { byName, nameOrder }: SearchIndex,
+  document: number,
+  rank: number,
+  score: number,
+): number => (1001 * rank + 1000 - Math.round(1000 * score)) * byName.length + nameOrder[document];
+
+/** Orders documents by their keys, and takes documents and scores out of the keys. @param keys are sorted in place */
+export function inOrderOfKeys({ byName }: SearchIndex, keys: Float64Array): Matches {
   keys.sort();
-  const documents = new Uint32Array(ranked.size);
-  for (let i = 0; i < size; i++) documents[i] = byName[keys[i] % byName.length];
-  return {
-    ...nothing,
-    total: documents.length,
-    documents,
-    scores: Array.from(documents, (document) => rounded(ranked.get(document)?.score ?? 0)),
-  };
+  const documents = new Uint32Array(keys.length);
+  const scores: number[] = [];
+  for (const [i, key] of keys.entries()) {
+    const place = key % byName.length;
+    documents[i] = byName[place];
+    scores.push((1000 - (((key - place) / byName.length) % 1001)) / 1000);
+  }
+  return { ...nothing, total: keys.length, documents, scores };
 }
 
 /** Raises the scores of matches that are meant to 0.5 and more. */

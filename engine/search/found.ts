@@ -1,4 +1,12 @@
-import { guessedScoreOf, inOrder, type Matches, type Ranked, sureScoreOf, type Wanted } from "./find.ts";
+import {
+  guessedScoreOf,
+  inOrderOfKeys,
+  type Matches,
+  orderKey,
+  type Ranked,
+  sureScoreOf,
+  type Wanted,
+} from "./find.ts";
 import type { SearchIndex } from "./text-index.ts";
 
 /** What a search for facilities has found: how each facility was found, and which ones are surely meant. */
@@ -62,6 +70,8 @@ export class Found {
   /** The facilities of the place, if the whole search names one place. */
   onePlace: ReadonlySet<number> = new Set();
   place: Matches["place"] = null;
+  /** The best rank. */
+  top: Rank = ranks.rest;
   readonly isWanted: Wanted;
 
   constructor(isWanted: Wanted) {
@@ -74,6 +84,7 @@ export class Found {
       this.unwanted.add(facility);
       return;
     }
+    if (rank < this.top) this.top = rank;
     const before = this.ranked.get(facility);
     if (before === undefined || rank < before.rank) this.ranked.set(facility, { rank, score });
     else if (rank === before.rank && score > before.score) before.score = score;
@@ -81,13 +92,6 @@ export class Found {
 
   get isEmpty(): boolean {
     return this.ranked.size === 0;
-  }
-
-  /** The best rank. */
-  get top(): Rank {
-    let top: Rank = ranks.rest;
-    for (const { rank } of this.ranked.values()) if (rank < top) top = rank;
-    return top;
   }
 
   /** Whether the whole search names one place. */
@@ -111,8 +115,13 @@ function lastMeant({ ranked, top, onePlace }: Found): number {
   if (top === ranks.wholeCity || top === ranks.place) return onePlace.size > 0 ? top : -1;
   if (top >= ranks.guess) return -1;
   const last = lastAlike[top] ?? ranks.guess;
-  const alike = [...ranked].filter(([, { rank }]) => rank <= last);
-  return alike.length === 1 || alike.every(([facility]) => onePlace.has(facility)) ? last : -1;
+  let [alike, elsewhere] = [0, 0];
+  for (const [facility, { rank }] of ranked) {
+    if (rank > last) continue;
+    alike++;
+    if (!onePlace.has(facility)) elsewhere++;
+  }
+  return alike === 1 || elsewhere === 0 ? last : -1;
 }
 
 /** Facilities are alike down to these ranks. */
@@ -138,18 +147,18 @@ const saysLittle = 0.2;
  */
 export function scored(index: SearchIndex, found: Found, isDoubted: boolean, isAll: boolean): Matches {
   const last = isDoubted ? -1 : lastMeant(found);
-  const final = new Map<number, Ranked>();
+  // No object is made for a match: a common word matches thousands.
+  const keys = new Float64Array(found.ranked.size);
+  let size = 0;
   for (const [facility, { rank, score }] of found.ranked) {
     const [least, most] = bands[rank];
     const within = least + (most - least) * (Math.round(1000 * score) / 1000);
     const weight = isAll && rank >= ranks.allWords ? saysLittle : 1;
-    final.set(facility, {
-      rank: 0,
-      score: rank <= last ? sureScoreOf(within) : guessedScoreOf(weight * within),
-    });
+    const final = rank <= last ? sureScoreOf(within) : guessedScoreOf(weight * within);
+    keys[size++] = orderKey(index, facility, 0, final);
   }
   return {
-    ...inOrder(index, final),
+    ...inOrderOfKeys(index, keys),
     unwanted: [...found.unwanted],
     ignored: found.ignored,
     place: found.place,
