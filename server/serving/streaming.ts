@@ -256,13 +256,10 @@ export function streamBody(
     }
     waitForTurn();
   };
+  // The write is corked, because the library warns about each write outside a cork.
+  const turn = orClose(res, wait, () => res.cork(takeTurn));
   const waitForTurn = () => {
-    // The write is corked, because the library warns about each write outside a cork.
-    if (isGoingOn())
-      turns.wait(
-        taker,
-        orClose(res, wait, () => res.cork(takeTurn)),
-      );
+    if (isGoingOn()) turns.wait(taker, turn);
   };
   const goOn = (offset: number) => {
     if (!isBehind) return true;
