@@ -4,7 +4,7 @@
 export type Steps<Result> = Generator<void, Result>;
 
 /** Facilities, or words, per step. A step takes a fraction of a millisecond, even if its code isn't compiled yet. */
-export const itemsPerStep = 32;
+export const itemsPerStep = 8;
 
 /** Does all steps at once. */
 export function atOnce<Result>(steps: Steps<Result>): Result {

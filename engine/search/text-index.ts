@@ -91,12 +91,17 @@ export function* deriveIndex(image: Image, kind: DocumentKind): Steps<SearchInde
   const nameOrder = new Uint32Array(byName.length);
   for (const [i, document] of byName.entries()) nameOrder[document] = i;
   const inCity = new Map<number, number[]>();
+  const enterCity = (word: number, document: number) => {
+    const there = inCity.get(word);
+    if (there === undefined) inCity.set(word, [document]);
+    else there.push(document);
+  };
   for (let document = 0; document < byName.length; document++) {
     if (document % itemsPerStep === 0) yield;
     for (let at = tokenStart[document]; at < tokenStart[document + 1]; at++) {
       const [word, field] = [tokens[at] >>> fieldBits, tokens[at] & fieldMask];
       fields[word] |= 1 << field;
-      if (field === cityField) inCity.set(word, [...(inCity.get(word) ?? []), document]);
+      if (field === cityField) enterCity(word, document);
       nameSizes[document] += field === nameField ? wordSize : field === fillerField ? 1 : 0;
     }
   }
