@@ -5,9 +5,15 @@ import { scriptJson } from "../../shared/web-assets.ts";
 import { Failure, isAbsence, type Known } from "./browser/answers.ts";
 
 /**
- * Keeps the answers from which pages are written. Pages that are asked for the first time share most of their answers, such
- * as the prices of a procedure in the nation.
+ * Answers what pages are written from. It keeps the answers that pages share, such as the prices of a procedure in the
+ * nation.
  */
+
+/**
+ * Answers of a place, a hospital or a search, which pages hardly ever share. Kept, they would push out the shared answers,
+ * and cost the garbage collection more than all else.
+ */
+const hardlyShared = /\/(facilities|search|pages)\b|[?&](state|near)=/;
 
 interface PageAnswer {
   answer: object | Failure;
@@ -32,7 +38,7 @@ export class PageAnswers {
     const json = scriptJson(knownOf(answer));
     // The object takes about as much memory as its text.
     const made = { answer, json, bodyBytes: 2 * json.length };
-    this.#kept.keep(target, made);
+    if (!hardlyShared.test(target)) this.#kept.keep(target, made);
     return made;
   }
 

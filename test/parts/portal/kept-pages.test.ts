@@ -185,7 +185,7 @@ test("a page takes its CPU time from the time for pages, without which pages hav
   assert.equal(await bodyOf(second), String(blank));
 });
 
-test("pages share an answer, also that there is none, until it is forgotten; another error isn't kept", () => {
+test("pages share an answer of the nation, also that there is none, until it is forgotten; another error isn't kept", () => {
   const reads: string[] = [];
   const answers = new PageAnswers((path, query) => {
     reads.push(`${path}?${query}`);
@@ -193,14 +193,27 @@ test("pages share an answer, also that there is none, until it is forgotten; ano
     if (path === "/broken") throw new ApiError("internal_error", "broken");
     return { text: "</script>" };
   });
-  const { answer, json } = answers.at("/some?state=NY");
+  const { answer, json } = answers.at("/some?procedure=5072");
   assert.deepEqual(answer, { text: "</script>" });
   assert.equal(json, '{"answer":{"text":"\\u003c/script>"}}');
-  assert.equal(answers.at("/some?state=NY").answer, answer);
+  assert.equal(answers.at("/some?procedure=5072").answer, answer);
   assert.equal(answers.at("/none").json, '{"failed":[404,"not_found","no data",{"places":[],"absent":[]}]}');
   answers.at("/none");
   for (let i = 0; i < 2; i++) assert.throws(() => answers.at("/broken"), { message: "broken" });
-  assert.deepEqual(reads, ["/some?state=NY", "/none?", "/broken?", "/broken?"]);
+  assert.deepEqual(reads, ["/some?procedure=5072", "/none?", "/broken?", "/broken?"]);
   answers.forget();
-  assert.notEqual(answers.at("/some?state=NY").answer, answer);
+  assert.notEqual(answers.at("/some?procedure=5072").answer, answer);
+});
+
+test("answers of a place, a hospital or a search are asked again, because pages hardly share them", () => {
+  let reads = 0;
+  const answers = new PageAnswers(() => ({ reads: ++reads }));
+  const targets = [
+    "/procedures/5072?state=NY",
+    "/trends?procedure=5072&near=10001",
+    "/facilities/330101",
+    "/search?q=knee",
+  ];
+  for (const target of [...targets, ...targets]) answers.at(target);
+  assert.equal(reads, 2 * targets.length);
 });
