@@ -28,8 +28,11 @@ import { closers, end, log, unlessStopping } from "./running.ts";
 
 /** Starts and stops the serving threads and the page thread, and exchanges messages with them. */
 
-/** Requests leave little garbage, so a larger young generation would only cost memory in each thread. */
-const maxYoungGenerationSizeMb = 8;
+/**
+ * Requests leave little garbage, so a larger young generation would only cost memory in each serving thread. A page leaves
+ * a megabyte: with 8 MB, what it is made from would be copied again and again until it is done.
+ */
+const [servingYoungGenerationMb, pageYoungGenerationMb] = [8, 16];
 const servingUrl = new URL("../serving/thread.ts", import.meta.url);
 const pageUrl = new URL("../serving/page-thread.ts", import.meta.url);
 /** Maximum time for requests in flight when the server stops. */
@@ -56,7 +59,13 @@ class Thread {
   readonly ended: Promise<void>;
 
   /** @param ports those of `code` */
-  constructor(url: URL, code: ThreadCode | PageThreadCode, ports: readonly MessagePort[], owner: Owner) {
+  constructor(
+    url: URL,
+    code: ThreadCode | PageThreadCode,
+    ports: readonly MessagePort[],
+    owner: Owner,
+    maxYoungGenerationSizeMb: number,
+  ) {
     this.#worker = new Worker(url, {
       workerData: code,
       transferList: [...ports],
@@ -139,7 +148,14 @@ export class ServingThreads {
     };
     this.#threads = channels.map((channel, i) => {
       const pagePort = channel?.port1;
-      return new Thread(servingUrl, { ...code, pagePort }, pagePort ? [pagePort] : [], ownerOf(i));
+      const servingPorts = pagePort ? [pagePort] : [];
+      return new Thread(
+        servingUrl,
+        { ...code, pagePort },
+        servingPorts,
+        ownerOf(i),
+        servingYoungGenerationMb,
+      );
     });
     if (part?.writing === undefined) return;
     const ports = channels.flatMap((channel) => channel?.port2 ?? []);
@@ -149,7 +165,8 @@ export class ServingThreads {
       logAccess() {},
       wait() {},
     };
-    this.#pageThread = new Thread(pageUrl, { writingModule: part.writing.href, ports }, ports, owner);
+    const pageCode = { writingModule: part.writing.href, ports };
+    this.#pageThread = new Thread(pageUrl, pageCode, ports, owner, pageYoungGenerationMb);
   }
 
   #fail(thread: string, reason: string): void {
