@@ -70,11 +70,22 @@ export function formOf(
 ): { head: string; body: Uint8Array | undefined } {
   const coding = codingOf(accepted);
   const coded = coding === "identity" ? undefined : bodies[coding];
-  const tag = coded === undefined ? etag : `"${etag.slice(1, -1)}-${coding}"`;
+  return coded === undefined
+    ? codedForm({ head, body: bodies.identity, etag }, "identity", condition)
+    : codedForm({ head, body: coded, etag }, coding, condition);
+}
+
+/** Like `formOf`, for a file of which there is only the form that the client prefers. */
+export function codedForm(
+  { head, body, etag }: Pick<WebFile, "head" | "etag"> & { body: Uint8Array },
+  coding: Coding,
+  condition: string,
+): { head: string; body: Uint8Array | undefined } {
+  const isCoded = coding !== "identity";
+  const tag = isCoded ? `"${etag.slice(1, -1)}-${coding}"` : etag;
   const lines = `${head}\r\nETag: ${tag}`;
   if (condition !== "" && matches(condition, tag)) return { head: lines, body: undefined };
-  if (coded === undefined) return { head: lines, body: bodies.identity };
-  return { head: `${lines}\r\nContent-Encoding: ${coding}`, body: coded };
+  return { head: isCoded ? `${lines}\r\nContent-Encoding: ${coding}` : lines, body };
 }
 
 /**

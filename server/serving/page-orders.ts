@@ -86,8 +86,7 @@ export class PageWriter {
       const begunMs = this.#cpuMs();
       const page = this.isLate(orderedMs) ? undefined : this.#writeOrReport(wanted);
       const delivery: Delivery = { id, page, cpuMs: this.#cpuMs() - begunMs };
-      const memory = page === undefined ? [] : Object.values(page.bodies).map(({ buffer }) => buffer);
-      port.postMessage(delivery, memory);
+      port.postMessage(delivery, page === undefined ? [] : [page.body.buffer]);
     });
   }
 

@@ -53,8 +53,8 @@ export interface WantedPage {
 }
 
 export interface WrittenPage {
-  /** Each in memory of its own, which is handed over to a serving thread. */
-  bodies: { identity: Uint8Array<ArrayBuffer>; br?: Uint8Array<ArrayBuffer>; gzip?: Uint8Array<ArrayBuffer> };
+  /** In the wanted coding, in memory of its own, which is handed over to a serving thread. */
+  body: Uint8Array<ArrayBuffer>;
   etag: string;
   /** Whether it is of a hospital that isn't in the data. */
   isMissing: boolean;

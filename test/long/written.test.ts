@@ -1150,7 +1150,7 @@ for (const costMs of [0.5, 2, 7])
     const template: PageTemplate = { parts: ["", "", ""], settings: JSON.stringify(settings) };
     const file = { path: "/", head: "Content-Type: text/html", etag: '"a"', bodies: blank, template };
     let nowMs = 5000;
-    const page: WrittenPage = { bodies: { identity: new Uint8Array(1) }, etag: '"b"', isMissing: false };
+    const page: WrittenPage = { body: new Uint8Array(1), etag: '"b"', isMissing: false };
     const write = async () => ({ page, cpuMs: costMs });
     const budget = new WorkBudget(writingMsPerSecond, maxWritingMs);
     const portal = new Portal([file], { write }, budget, () => nowMs);
@@ -1158,7 +1158,7 @@ for (const costMs of [0.5, 2, 7])
     const isWritten = async () => {
       portal.forget();
       const { later } = portal.reply(request, "/", "GET", false);
-      return (await later)?.body === page.bodies.identity;
+      return (await later)?.body === page.body;
     };
     let burst = 0;
     while (await isWritten()) burst++;

@@ -21,8 +21,8 @@ function ordersWith(t: TestContext, write: (path: string) => string) {
   const writer = new PageWriter(
     ({ path }) => {
       cpuMs += 3;
-      const identity = new Uint8Array(Buffer.from(write(path)));
-      return { bodies: { identity }, etag: '"a"', isMissing: false };
+      const body = new Uint8Array(Buffer.from(write(path)));
+      return { body, etag: '"a"', isMissing: false };
     },
     (error) => errors.push(error),
     () => clock.ms,
@@ -49,7 +49,7 @@ test("pages come back with their CPU time, in the order in which they were order
     ["/a", "/b"].map(async (path) => {
       const result = await orders.write(wantedOf(path));
       assert.equal(result?.cpuMs, 3);
-      come.push(String(Buffer.from(result.page?.bodies.identity ?? "")));
+      come.push(String(Buffer.from(result.page?.body ?? "")));
     }),
   );
   assert.deepEqual(come, ["page /a", "page /b"]);

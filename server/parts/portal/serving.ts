@@ -3,9 +3,9 @@ import { MIMEType } from "node:util";
 import { ApiError, constantError } from "../../api/errors.ts";
 import { AnswerCache } from "../../serving/answer-cache.ts";
 import { clientAddress, clientOf } from "../../serving/client-address.ts";
-import { type Coding, codingOf, formOf } from "../../serving/negotiation.ts";
+import { type Coding, codedForm, codingOf, formOf } from "../../serving/negotiation.ts";
 import { maxTurnMs } from "../../serving/page-orders.ts";
-import type { MakePages, PagesContext } from "../../serving/pages-part.ts";
+import type { MakePages, PagesContext, WrittenPage } from "../../serving/pages-part.ts";
 import type { PostHandler } from "../../serving/posts.ts";
 import { listIn, type Reply, type RequestHead } from "../../serving/reply.ts";
 import { type After, afterTimeout } from "../../serving/streaming.ts";
@@ -79,8 +79,12 @@ export class Portal {
       return { status: 404, head: `404 Not Found\r\n${head}`, body };
     }
     const condition = listIn(request, "if-none-match");
-    const written = this.#written(found, path, request, codingOf(accepted));
-    const replyWith = (page: Written) => pageReply(page, accepted, condition);
+    const coding = codingOf(accepted);
+    const written = this.#written(found, path, request, coding);
+    const replyWith = (page: Written | undefined) =>
+      page === undefined
+        ? fileReply(formOf(found, accepted, condition))
+        : pageReply(page, found.head, coding, condition);
     if (written instanceof Promise)
       return { status: 0, head: "", body: undefined, later: written.then(replyWith) };
     return replyWith(written);
@@ -93,30 +97,33 @@ export class Portal {
 
   /**
    * Lets the page thread write the numbers for a URL into a page. Beyond the budget, or if the page thread can't write it,
-   * the page is unchanged.
+   * there is none.
    */
-  #written(page: WebFile, path: string, request: RequestHead, coding: Coding): Written | Promise<Written> {
-    const unchanged = { page, isMissing: false, bodyBytes: 0 };
-    if (page.template === undefined) return unchanged;
+  #written(
+    page: WebFile,
+    path: string,
+    request: RequestHead,
+    coding: Coding,
+  ): Written | undefined | Promise<Written | undefined> {
+    if (page.template === undefined) return undefined;
     const query = request.getQuery() ?? "";
     const known = knownQuery(query);
     const key = known === undefined ? undefined : `${coding} ${path}?${known}`;
     const pages = this.#pages;
     const found = key === undefined ? undefined : (pages.kept.get(key) ?? pages.ordered.get(key));
     if (found !== undefined) return found;
-    if (!this.#writing.hasLeft(this.#nowMs())) return unchanged;
+    if (!this.#writing.hasLeft(this.#nowMs())) return undefined;
     const order = this.#context.write({ path, query: known ?? query, coding });
-    if (order === undefined) return unchanged;
-    const written = order.then(({ page: made, cpuMs }): Written => {
+    if (order === undefined) return undefined;
+    const written = order.then(({ page: made, cpuMs }): Written | undefined => {
       this.#writing.spend(cpuMs);
       if (key !== undefined) pages.ordered.delete(key);
-      if (made === undefined) return unchanged;
-      const { bodies, etag, isMissing } = made;
-      const whole = { page: { ...page, bodies, etag }, isMissing, bodyBytes: bodies.identity.length };
-      if (key !== undefined && !isMissing) pages.kept.keep(key, whole);
+      if (made === undefined) return undefined;
+      const whole = { ...made, bodyBytes: made.body.length };
+      if (key !== undefined && !made.isMissing) pages.kept.keep(key, whole);
       return whole;
     });
-    const given = this.inTime(written, unchanged);
+    const given = this.inTime(written);
     if (key !== undefined) pages.ordered.set(key, given);
     return given;
   }
@@ -125,9 +132,9 @@ export class Portal {
    * Gives a page without numbers if the page thread doesn't deliver in time, as where other processes use all cores. What
    * it delivers later is kept for further requests.
    */
-  inTime(written: Promise<Written>, unchanged: Written): Promise<Written> {
+  inTime(written: Promise<Written | undefined>): Promise<Written | undefined> {
     return new Promise((resolve) => {
-      const cancel = this.#after(maxTurnMs, () => resolve(unchanged));
+      const cancel = this.#after(maxTurnMs, () => resolve(undefined));
       void written.then((whole) => {
         cancel();
         resolve(whole);
@@ -140,21 +147,23 @@ export class Portal {
 class WrittenPages {
   readonly kept = new AnswerCache<string, Written>();
   /** Pages that the page thread is to write. Further requests for a page wait for it, too. */
-  readonly ordered = new Map<string, Promise<Written>>();
+  readonly ordered = new Map<string, Promise<Written | undefined>>();
 }
 
-function pageReply({ page, isMissing }: Written, accepted: string, condition: string): Reply {
-  const { head, body } = formOf(page, accepted, isMissing ? "" : condition);
-  if (isMissing) return { status: 404, head: `404 Not Found\r\n${head}`, body };
+function pageReply(page: Written, head: string, coding: Coding, condition: string): Reply {
+  const form = codedForm({ ...page, head }, coding, page.isMissing ? "" : condition);
+  return page.isMissing
+    ? { status: 404, head: `404 Not Found\r\n${form.head}`, body: form.body }
+    : fileReply(form);
+}
+
+function fileReply({ head, body }: ReturnType<typeof formOf>): Reply {
   if (body === undefined) return { status: 304, head: `304 Not Modified\r\n${head}`, body };
   return { status: 200, head: `200 OK\r\n${head}`, body };
 }
 
-/** A page with the numbers for an address. */
-interface Written {
-  page: WebFile;
-  /** Whether it is of a hospital that isn't in the data. */
-  isMissing: boolean;
+/** A page with the numbers for an address, in one coding. */
+interface Written extends WrittenPage {
   bodyBytes: number;
 }
 

@@ -21,14 +21,10 @@ export const writing: MakeWriting = (read) => {
       const settings: PageSettings = JSON.parse(template.settings);
       const { head, body: drawn, isMissing } = write(path, query, settings, answers);
       const { parts } = template;
-      const body = encode([parts[0], head, parts[1], ...drawn, parts[2]]);
-      const coded = coding === "identity" ? body : compress(body, coding);
-      return {
-        bodies: { identity: body, [coding]: coded },
-        // The compressed page is a fifth as long, and has this tag in no other coding.
-        etag: `"${hash("sha256", coded, "base64url").slice(0, 22)}"`,
-        isMissing,
-      };
+      const encoded = encode([parts[0], head, parts[1], ...drawn, parts[2]]);
+      const body = coding === "identity" ? new Uint8Array(encoded) : compress(encoded, coding);
+      // The compressed page is a fifth as long, and has this tag in no other coding.
+      return { body, etag: `"${hash("sha256", body, "base64url").slice(0, 22)}"`, isMissing };
     },
     forget: () => answers.forget(),
     show(shown) {
@@ -40,13 +36,13 @@ export const writing: MakeWriting = (read) => {
 let scratch = Buffer.alloc(0);
 
 /**
- * Encodes pieces of a page as UTF-8. `Buffer.from` would take twice as long, and pieces joined as a text several times
+ * Encodes pieces of a page as UTF-8, in memory that the next page overwrites. `Buffer.from` would take twice as long, and pieces joined as a text several times
  * as long, because one letter beyond Latin-1 makes all of a text slow.
  */
-function encode(pieces: readonly string[]): Uint8Array<ArrayBuffer> {
+function encode(pieces: readonly string[]): Uint8Array {
   const most = pieces.reduce((sum, { length }) => sum + maxLetterBytes * length, 0);
   if (scratch.length < most) scratch = Buffer.allocUnsafeSlow(most);
   let length = 0;
   for (const piece of pieces) length += scratch.write(piece, length);
-  return new Uint8Array(scratch.subarray(0, length));
+  return scratch.subarray(0, length);
 }

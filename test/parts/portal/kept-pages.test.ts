@@ -112,7 +112,7 @@ function portalWith(writing = new WorkBudget(100, 100)) {
     return portal.reply(request, "/", "GET", false);
   };
   const page = (text: string) => ({
-    page: { bodies: { identity: new Uint8Array(Buffer.from(text)) }, etag: '"b"', isMissing: false },
+    page: { body: new Uint8Array(Buffer.from(text)), etag: '"b"', isMissing: false },
     cpuMs: 1,
   });
   return { portal, orders, ask, page, expire: () => expire() };
