@@ -40,8 +40,13 @@ function preferred(accepted: string): Coding {
  */
 const [brotliQuality, gzipLevel] = [3, 1];
 
-export function compress(body: Uint8Array, coding: Exclude<Coding, "identity">): Uint8Array<ArrayBuffer> {
-  const params = { [zlib.BROTLI_PARAM_QUALITY]: brotliQuality, [zlib.BROTLI_PARAM_SIZE_HINT]: body.length };
+/** @param quality brotli's */
+export function compress(
+  body: Uint8Array,
+  coding: Exclude<Coding, "identity">,
+  quality = brotliQuality,
+): Uint8Array<ArrayBuffer> {
+  const params = { [zlib.BROTLI_PARAM_QUALITY]: quality, [zlib.BROTLI_PARAM_SIZE_HINT]: body.length };
   const coded =
     coding === "gzip" ? gzipSync(body, { level: gzipLevel }) : brotliCompressSync(body, { params });
   // The bytes are copied, because zlib returns a part of a buffer several times as large.

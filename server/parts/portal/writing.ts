@@ -10,6 +10,8 @@ import { write } from "./written.ts";
 
 /** Maximum bytes in UTF-8 of a character of a text. */
 const maxLetterBytes = 3;
+/** Brotli's quality for pages. A page of 48 KB takes 0.26 ms and has 11.9 KB. With 3 it would take 0.65 ms and have 10.9 KB. */
+const pageQuality = 1;
 
 export const writing: MakeWriting = (read) => {
   const answers = new PageAnswers(read);
@@ -22,7 +24,7 @@ export const writing: MakeWriting = (read) => {
       const { head, body: drawn, isMissing } = write(path, query, settings, answers);
       const { parts } = template;
       const encoded = encode([parts[0], head, parts[1], ...drawn, parts[2]]);
-      const body = coding === "identity" ? new Uint8Array(encoded) : compress(encoded, coding);
+      const body = coding === "identity" ? new Uint8Array(encoded) : compress(encoded, coding, pageQuality);
       // The compressed page is a fifth as long, and has this tag in no other coding.
       return { body, etag: `"${hash("sha256", body, "base64url").slice(0, 22)}"`, isMissing };
     },
