@@ -1,4 +1,4 @@
-import { h } from "preact";
+import { h, options, type VNode } from "preact";
 import { renderToString } from "preact-render-to-string";
 import { html, makeBy } from "../../../shared/browser/html.ts";
 import type { Ask } from "./answers.ts";
@@ -14,6 +14,22 @@ import { NeedsScript } from "./without-script.ts";
 /** Draws pages as HTML, on the server, by the components that the browser draws them with. */
 
 makeBy(htmlText);
+
+/** A drawn element with its component, by the names that Preact's files give to these fields. */
+interface Drawn extends VNode {
+  __c?: { props: unknown; __v: unknown } | null;
+}
+
+const drawnBefore = options.diffed;
+
+/**
+ * Takes away from a drawn component what it was drawn from. A component that calls `useState` survives collections of
+ * young garbage in V8, and would keep all rows of its list until the next full collection.
+ */
+options.diffed = (element: Drawn) => {
+  drawnBefore?.(element);
+  if (element.__c) Object.assign(element.__c, { props: null, __v: null });
+};
 
 /** Pages that need a script or a key for all that they show, with their titles. */
 const others: Readonly<Record<string, string>> = {
