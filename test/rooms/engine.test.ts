@@ -3,6 +3,7 @@ import "../support/mapped.ts";
 import "../engine/arrange.test.ts";
 import "../engine/changes.test.ts";
 import "../engine/codes.test.ts";
+import "../engine/errors.test.ts";
 import "../engine/exports.test.ts";
 import "../engine/facility-page.test.ts";
 import "../engine/image.test.ts";
