@@ -55,7 +55,7 @@ export function findFacilities(
   findPlaces(image, asked, state, scoreOf, found);
   const hows = findLiterally(image, index, typed, scoreOf, found);
   // Beside words of a question, the words for a hospital are asked for as they are alone.
-  const plainly = typed.filter((word) => !fillers.has(word) && !questions.has(word));
+  const plainly = words.filter((word) => !fillers.has(word) && !questions.has(word));
   const isAnywhere = isAll && !asked.isHere && !found.isOnePlace && plainly.length > 0;
   if (isAnywhere) findLiterally(image, index, plainly, scoreOf, found);
   findByWords(image, index, terms, scoreOf, found, hows);

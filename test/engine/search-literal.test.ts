@@ -287,6 +287,8 @@ test("the me of a sentence isn't Maine, and the state alone is", () => {
   for (const [query, isMaine] of [
     ["help me find mercy", false],
     ["tell me about mercy hospitals", false],
+    ["show me medical center", false],
+    ["list me hospital", false],
     ["show me maine hospitals", true],
     ["hospitals in ME", true],
   ] as const) {
@@ -404,6 +406,11 @@ test("words for a hospital find as many beside a word of a question as alone, un
       }
     }
   }
+});
+
+test("Spanish words of a question beside the word hospitals list all hospitals", () => {
+  for (const query of ["buscar hospitales", "todos los hospitales", "precios de hospitales"])
+    assert.equal(search(image, "facility", query, 0, 1).total, hospitals.length, query);
 });
 
 test("a city and another state aren't hospitals of both", () => {
