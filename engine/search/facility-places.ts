@@ -20,8 +20,8 @@ import {
   placesNamed,
   stateOf,
 } from "./places.ts";
-import type { Asked } from "./reading.ts";
-import { meaningOf, saysNothing, saysSomething, splitWords } from "./text.ts";
+import { type Asked, read } from "./reading.ts";
+import { meaningOf, saysNothing, saysSomething } from "./text.ts";
 import { indexOf, type SearchIndex } from "./text-index.ts";
 
 /** Finds the hospitals of a place, and hospitals by their name around a place. */
@@ -187,19 +187,45 @@ function placeBetween(
   return places.length === 0 ? undefined : { places, span, isWhole, isNear: isAfterNear(before) };
 }
 
-const betweenPlaces = new RegExp(`,|&|\\b(?:${[...phrasesOf("between")].join("|")})\\b`, "iu");
+const betweenPlaces = new RegExp(`[;/&]|\\b(?:${[...phrasesOf("between")].join("|")})\\b`, "iu");
 
-/** Finds the hospitals of several places: `dallas, fort worth`. A city and a state, as in `Dallas, OK`, are one place. */
+/** Finds the hospitals of several places: `dallas, fort worth`, `Boston, MA, Chicago, IL`, `Boston and Texas`. */
 export function findSeveralPlaces(image: Image, { text }: Asked, found: Found): void {
-  const parts = text.split(betweenPlaces);
-  if (parts.length < 2) return;
-  const named = parts.map((part) => placesNamed(image, splitWords(part).filter(saysSomething)));
-  const isState = ({ kind }: Place) => kind === "state";
-  for (const isKind of [isState, (place: Place) => !isState(place)]) {
-    const places = named.map((all) => all.find(isKind)?.facilities ?? []);
-    if (places.some((there) => there.length === 0)) continue;
+  const lists = text.split(betweenPlaces).map((list) => list.split(","));
+  // Most searches end here. Each part is read as a search of its own.
+  if (lists.flat().length < 2) return;
+  const named = lists.flatMap((list) => placesInList(image, list));
+  if (named.length < 2) return;
+  const enterAll = (isMeant: (place: Place) => boolean) => {
+    const places = named.map((all) => all.find(isMeant)?.facilities ?? []);
+    if (places.some((there) => there.length === 0)) return;
     for (const facility of places.flat()) found.enter(facility, ranks.rest, 1);
+  };
+  const isState = ({ kind }: Place) => kind === "state";
+  // Names such as New York are meant alike beside each other: as states or as cities.
+  enterAll(isState);
+  enterAll((place) => !isState(place));
+  if (found.isEmpty) enterAll(() => true);
+}
+
+/** Returns what each place of a list may be. A city and the state after it are one place, and none if it isn't there: `Dallas, OK`. */
+function placesInList(image: Image, list: readonly string[]): (readonly Place[])[] {
+  const parts = list
+    .map((part) => read(image, "facility", part).words)
+    .map((words) => ({ words, ...(placeAlone(image, words) ?? { places: [], span: [] }) }))
+    .filter(({ words, span }) => span.length > 0 || words.some(saysSomething));
+  const isOnly = (places: readonly Place[], of: Place["kind"]) =>
+    places.length > 0 && places.every(({ kind }) => kind === of);
+  const named: (readonly Place[])[] = [];
+  for (let at = 0; at < parts.length; at++) {
+    const [{ places, span }, next] = parts.slice(at);
+    const isBeforeState = next?.places.some(({ kind }) => kind === "state") === true;
+    const there = isBeforeState ? placesNamed(image, [...span, ...next.span]) : [];
+    if (there.length > 0) at++;
+    const isElsewhere = isBeforeState && isOnly(places, "city") && isOnly(next.places, "state");
+    named.push(there.length > 0 ? there : isElsewhere ? [] : places);
   }
+  return named;
 }
 
 /** Whether words are a city of the directory and then a state that it isn't in. */

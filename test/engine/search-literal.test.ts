@@ -14,7 +14,7 @@ import {
   wordsOfDocuments,
 } from "../support/literal.ts";
 import { seededRandom } from "../support/random.ts";
-import { realHospitals } from "../support/relevance.ts";
+import { type Hospital, realHospitals } from "../support/relevance.ts";
 import { rounds, sampled } from "../support/rounds.ts";
 import { checkSentence, sentenceAbout } from "../support/sentences.ts";
 
@@ -413,15 +413,47 @@ test("Spanish words of a question beside the word hospitals list all hospitals",
     assert.equal(search(image, "facility", query, 0, 1).total, hospitals.length, query);
 });
 
-test("a city and another state aren't hospitals of both", () => {
-  for (const [query, total] of [
-    ["Marietta, OK", 0],
-    ["Ogden, KS", 0],
-  ] as const)
-    assert.equal(search(image, "facility", query, 0, 1).total, total, query);
-  const inStates = (...codes: string[]) => hospitals.filter(({ state }) => codes.includes(state)).length;
-  assert.equal(search(image, "facility", "Texas, Oklahoma", 0, 1).total, inStates("TX", "OK"));
-  assert.equal(search(image, "facility", "New York, New Jersey", 0, 1).total, inStates("NY", "NJ"));
+test("a city and another state are no place, and several places list the hospitals of each", () => {
+  const isOf =
+    (...places: string[]) =>
+    ({ city, state }: Hospital) =>
+      places.some((place) => [city, state, `${city}, ${state}`].includes(place));
+  for (const [query, ...places] of [
+    ["Marietta, OK"],
+    ["Ogden, KS"],
+    ["Odessa, OR"],
+    ["Marietta, OK and Boston"],
+    ["Texas, Oklahoma", "TX", "OK"],
+    ["New York, New Jersey", "NY", "NJ"],
+    ["Boston and Texas", "Boston", "TX"],
+    ["texas, boston", "Boston", "TX"],
+    ["Boston, MA, Chicago, IL", "Boston, MA", "Chicago, IL"],
+    ["dallas, fort worth, and austin", "Dallas", "Fort Worth", "Austin"],
+    ["show me hospitals in Boston vs. Chicago", "Boston", "Chicago"],
+    ["hospitales en dallas y houston", "Dallas", "Houston"],
+    ["Pensacola / New York", "Pensacola", "New York"],
+  ] as const) {
+    const { documents, scores } = search(image, "facility", query, 0, hospitals.length);
+    const found = Array.from(documents, (facility) => textAt(image.ccn, facility)).sort();
+    const there = hospitals.filter(isOf(...places)).map(({ ccn }) => ccn);
+    assert.deepEqual([found, scores[0] >= 0.5], [there.sort(), false], query);
+  }
+});
+
+test("two cities with their states list the hospitals of both", () => {
+  const random = seededRandom(seed);
+  for (const one of sampled(hospitals)) {
+    const other = random.pick(hospitals);
+    const [here, there] = [one, other].map(({ city, state }) => `${city}, ${state}`);
+    // Country is a part of the city Town and Country.
+    if (/ and /i.test(here + there)) continue;
+    for (const query of [`${here}, ${there}`, `hospitals in ${here} and ${there}`]) {
+      const { documents } = search(image, "facility", query, 0, hospitals.length);
+      const found = new Set(Array.from(documents, (facility) => textAt(image.ccn, facility)));
+      for (const { ccn, name, city, state } of hospitals)
+        if ([here, there].includes(`${city}, ${state}`)) assert.ok(found.has(ccn), `${query} finds ${name}`);
+    }
+  }
 });
 
 test("names and cities without blanks find the same as with blanks, also with short forms or long ones", () => {
