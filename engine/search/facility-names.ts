@@ -47,10 +47,8 @@ export function findNames(
     // Once a name is found, one of fewer words isn't meant.
     if (query !== plain && !isInPlace && longest === undefined) {
       longest = longestName(image, query);
-      for (const facility of longest?.facilities ?? []) {
-        const isSpelt = isSpeltSo(image, facility, longest?.span ?? []);
-        found.enter(facility, isSpelt ? ranks.wholeName : ranks.nameInPlace, 0.5);
-      }
+      for (const facility of longest?.facilities ?? [])
+        found.enter(facility, ranks.wholeName, isSpeltSo(image, facility, longest?.span ?? []) ? 1 : 0.5);
     }
     const meant = query.map(meaningOf);
     const isOwn = (word: string) => !kinds.has(word);
