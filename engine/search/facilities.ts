@@ -60,7 +60,9 @@ export function findFacilities(
   if (isAnywhere) findLiterally(image, index, plainly, scoreOf, found);
   findByWords(image, index, terms, scoreOf, found, hows);
   findNear(image, index, asked, found);
-  if (found.isEmpty || found.top >= ranks.oneTypo) besideName({ image, index, words, terms, found });
+  const isSeveral = !found.isNamed && !found.isOnePlace && findSeveralPlaces(image, asked, found);
+  if (!isSeveral && (found.isEmpty || found.top >= ranks.oneTypo))
+    besideName({ image, index, words, terms, found });
   const isPlain = (word: string) =>
     !doubtful.has(word) || facilitiesInCity(image, [word]).length > 0 || medicalIn(words)(word);
   const plain = found.isEmpty ? words.filter(isPlain) : words;
@@ -70,7 +72,6 @@ export function findFacilities(
     const rest = { ...asked, words: plain, typed: plain, ignored: [...asked.ignored, ...ignored] };
     return findFacilities(image, rest, isWanted, state);
   }
-  if (found.isEmpty) findSeveralPlaces(image, asked, found);
   if (found.isEmpty && !isAll) findOtherwise({ image, index, words, terms, found });
   const isHospital = (word: string) => forHospitals.has(word);
   if (isAnywhere && plainly.some(isHospital) && (plainly.every(isHospital) || found.isEmpty))
@@ -85,6 +86,7 @@ export function findFacilities(
   const isMeant = !found.isEmpty && (found.isNamed || found.isOnePlace);
   const hospitals = isMeant ? [] : absentHospitals(image, others, state);
   const isDoubted =
+    isSeveral ||
     (isAll && !found.isNamed && !found.isOnePlace) ||
     found.ignored.length > 0 ||
     procedures.length > 0 ||

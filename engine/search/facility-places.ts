@@ -189,23 +189,26 @@ function placeBetween(
 
 const betweenPlaces = new RegExp(`[;/&]|\\b(?:${[...phrasesOf("between")].join("|")})\\b`, "iu");
 
-/** Finds the hospitals of several places: `dallas, fort worth`, `Boston, MA, Chicago, IL`, `Boston and Texas`. */
-export function findSeveralPlaces(image: Image, { text }: Asked, found: Found): void {
+/**
+ * Finds the hospitals of several places: `dallas, fort worth`, `Boston, MA, Chicago, IL`, `Boston and Texas`. Returns whether the
+ * search names several places with hospitals.
+ */
+export function findSeveralPlaces(image: Image, { text }: Asked, found: Found): boolean {
   const lists = text.split(betweenPlaces).map((list) => list.split(","));
   // Most searches end here. Each part is read as a search of its own.
-  if (lists.flat().length < 2) return;
+  if (lists.flat().length < 2) return false;
   const named = lists.flatMap((list) => placesInList(image, list));
-  if (named.length < 2) return;
-  const enterAll = (isMeant: (place: Place) => boolean) => {
+  if (named.length < 2) return false;
+  const enterAll = (isMeant: (place: Place) => boolean): boolean => {
     const places = named.map((all) => all.find(isMeant)?.facilities ?? []);
-    if (places.some((there) => there.length === 0)) return;
+    if (places.some((there) => there.length === 0)) return false;
     for (const facility of places.flat()) found.enter(facility, ranks.rest, 1);
+    return true;
   };
   const isState = ({ kind }: Place) => kind === "state";
   // Names such as New York are meant alike beside each other: as states or as cities.
-  enterAll(isState);
-  enterAll((place) => !isState(place));
-  if (found.isEmpty) enterAll(() => true);
+  const [areStates, areOthers] = [enterAll(isState), enterAll((place) => !isState(place))];
+  return areStates || areOthers || enterAll(() => true);
 }
 
 /** Returns what each place of a list may be. A city and the state after it are one place, and none if it isn't there: `Dallas, OK`. */

@@ -428,6 +428,10 @@ test("a city and another state are no place, and several places list the hospita
     ["Texas, Oklahoma", "TX", "OK"],
     ["New York, New Jersey", "NY", "NJ"],
     ["Boston and Texas", "Boston", "TX"],
+    // Some hospitals have all of these words.
+    ["Louisiana and TX", "LA", "TX"],
+    ["Texas & MD", "TX", "MD"],
+    ["Boston or Crescent City", "Boston", "Crescent City"],
     ["texas, boston", "Boston", "TX"],
     ["Boston, MA, Chicago, IL", "Boston, MA", "Chicago, IL"],
     ["dallas, fort worth, and austin", "Dallas", "Fort Worth", "Austin"],
