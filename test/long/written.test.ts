@@ -3,6 +3,7 @@ import { renameSync } from "node:fs";
 import path from "node:path";
 import { after, test } from "node:test";
 import { brotliDecompressSync } from "node:zlib";
+import { options } from "preact";
 import { cmsProvenance } from "../../datasets/cms/cms.ts";
 import { outpatientDeductibles, stayDeductibles } from "../../datasets/deductibles.ts";
 import { readPlaces } from "../../datasets/places.ts";
@@ -305,6 +306,60 @@ const rowsIn = (html: string) =>
   html.match(/<tr role="row"[^>]*><th role="rowheader" scope="row" class="name".*?<\/tr>/g) ?? [];
 /** The title of a page's list, which also says how the list is sorted. */
 const titleIn = (html: string) => textIn(html.slice(html.indexOf('<section id="hospitals"')), "h2");
+
+/** Pages of each kind, with lists, comparisons and a question. */
+const kinds = [
+  ["/", "procedure=5072&state=NY&shown=60"],
+  ["/", "procedure=5115&near=10001&within=50&with=990901,992146"],
+  ["/", "q=knee"],
+  ["/embed/states", "procedure=5072"],
+  ["/facilities/990901", "procedure=5072"],
+] as const;
+
+test("drawn components keep nothing that they were drawn from", (t) => {
+  const { diffed = () => {} } = options;
+  t.after(() => {
+    options.diffed = diffed;
+  });
+  let components = 0;
+  options.diffed = (element) => {
+    diffed(element);
+    // Preact's files have short names for the field of an element that has its component.
+    const fields: unknown[] = Object.values(element);
+    for (const field of fields) {
+      if (!(field instanceof Object && "setState" in field)) continue;
+      components++;
+      const kept: unknown[] = Object.values(field);
+      assert.ok(!kept.includes(element) && !kept.includes(element.props));
+    }
+  };
+  for (const [path, query] of kinds) {
+    components = 0;
+    writtenBy(path, query, readPlaced);
+    assert.ok(components >= 3, `${components} components of ${path}?${query}`);
+  }
+});
+
+test("a page is drawn as before after one that failed, whichever of its answers was missing", () => {
+  for (const [path, query] of kinds) {
+    let reads = 0;
+    const count = (...target: [string, string]) => {
+      reads++;
+      return readPlaced(...target);
+    };
+    const before = writtenBy(path, query, count);
+    const all = reads;
+    for (let fails = 1; fails <= all; fails++) {
+      let left = fails;
+      const read = (...target: [string, string]) => {
+        if (--left === 0) throw new ApiError("internal_error", "broken");
+        return readPlaced(...target);
+      };
+      assert.throws(() => writtenBy(path, query, read), { message: "broken" });
+      assert.deepEqual(writtenBy(path, query, readPlaced), before);
+    }
+  }
+});
 
 test("words that surely mean one procedure show it, in the place among the words", () => {
   for (const [words, code, where] of [
