@@ -7,7 +7,10 @@ interface Keepable {
 const maxBytes = 8 * 2 ** 20;
 /** Bytes that an answer takes besides its body. */
 const overheadBytes = 1024;
-/** Estimated memory per byte of an answer's body: the body, and two compressed forms of a quarter of the body each. */
+/**
+ * Estimated memory per byte of an answer's body: the body, and two compressed forms of a quarter of the body each. A page
+ * takes less, because it is kept in one coding.
+ */
 const bytesPerBodyByte = 1.5;
 
 /**

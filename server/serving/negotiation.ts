@@ -74,10 +74,10 @@ export function formOf(
   condition: string,
 ): { head: string; body: Uint8Array | undefined } {
   const coding = codingOf(accepted);
-  const coded = coding === "identity" ? undefined : bodies[coding];
-  return coded === undefined
+  const body = bodies[coding];
+  return body === undefined
     ? codedForm({ head, body: bodies.identity, etag }, "identity", condition)
-    : codedForm({ head, body: coded, etag }, coding, condition);
+    : codedForm({ head, body, etag }, coding, condition);
 }
 
 /** Like `formOf`, for a file of which there is only the form that the client prefers. */

@@ -25,7 +25,7 @@ export const writing: MakeWriting = (read) => {
       const { parts } = template;
       const encoded = encode([parts[0], head, parts[1], ...drawn, parts[2]]);
       const body = coding === "identity" ? new Uint8Array(encoded) : compress(encoded, coding, pageQuality);
-      // The compressed page is a fifth as long, and has this tag in no other coding.
+      // Of the compressed page, because it is a quarter as long. Each coding has a tag of its own.
       return { body, etag: `"${hash("sha256", body, "base64url").slice(0, 22)}"`, isMissing };
     },
     forget: () => answers.forget(),
