@@ -33,7 +33,7 @@ const noMatches: LiteralMatches = { facilities: [], hows: new Uint8Array(0) };
 
 /**
  * Finds the facilities that literally have every word of a query: in the name, city or state, as the ZIP code or as the CCN.
- * Nothing else of a search may lose one that has.
+ * No other step of a search may drop one of them.
  *
  * @param words see `plainWords`
  */

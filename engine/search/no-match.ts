@@ -17,7 +17,7 @@ export interface NoMatch {
   elsewhere: readonly number[];
   /** Positions of matches without prices. */
   unpriced: readonly number[];
-  /** What a code of another system is. */
+  /** A sentence about a code of another system, such as a DRG; undefined without one. */
   otherCode: string | undefined;
   /** A HCPCS or CPT code that is in no group of the data. */
   code: string | undefined;

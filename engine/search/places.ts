@@ -40,7 +40,7 @@ export interface City extends Point {
   /** The city with its state's code, such as `Boston, MA`. */
   name: string;
   state: string;
-  /** How many ZIP codes it has, which says how large it is. */
+  /** Number of its ZIP codes, as a measure of its size. */
   zips: number;
 }
 

@@ -26,7 +26,7 @@ export function foldedCase(text: string): string {
 
 const apostrophes = /['’‘`´]/g;
 
-/** Splits a text at everything that is no letter or digit. `&` is the word and; an apostrophe divides no word. */
+/** Splits a text at everything that is no letter or digit. `&` becomes the word "and"; an apostrophe divides no word. */
 export function plainWords(text: string): string[] {
   return wordsOf(foldedCase(text));
 }

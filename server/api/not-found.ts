@@ -203,7 +203,7 @@ export function noFacility(versions: Versions, image: Image, ccn: string): ApiEr
   return notFound(image, `there is no facility ${echo(ccn)}`, elsewhere ?? shortCcn(ccn));
 }
 
-/** @param what names the missing data, without the data version */
+/** @param what says what is missing, such as `there is no facility 010001`; the data version is added */
 export function notFound({ description }: Image, what: string, reason?: string): ApiError {
   return withReason(`${what} in data version ${versionName(description.provenance)}`, reason);
 }

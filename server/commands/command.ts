@@ -35,7 +35,7 @@ interface Help {
   about: string;
 }
 
-/** A command on the folder itself, which has no meaning where servers share their state. */
+/** A command on the folder `STATE_DIR`. It is refused where servers share their state in a database. */
 interface FolderSubcommand extends Help {
   /** What to use instead where DATABASE_URL is set. */
   sharedInstead: string;

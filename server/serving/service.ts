@@ -43,7 +43,7 @@ export class Service {
   /** Undefined unless servers share the accounts. */
   readonly #permits: PermitTable | undefined;
   #month = new Month(0);
-  /** The answer for which a request has waited, until the request is answered. */
+  /** The permit or refusal for which the present request has waited; undefined if it hasn't waited. */
   #outcome: Outcome | undefined;
 
   constructor({ versions, ...options }: ServiceOptions) {

@@ -6,7 +6,7 @@ import { kept } from "../strip-cache.js";
 import type { WebFile } from "./messages.ts";
 import { webFile } from "./web-file.ts";
 
-/** Makes web pages, and bundles the TypeScript, the npm packages and the style sheets of each page into two files. */
+/** Makes web pages, and bundles their sources with npm packages: a module for each page, and one style sheet. */
 
 const serverFolder = dirname(import.meta.dirname);
 /** The npm package has its bundles in this folder. */

@@ -38,7 +38,7 @@ export class DirectoryCopy extends Table {
   readonly #accounts = new StoredAccounts(this.db);
   readonly #columnsOf = new Map<SharedTable, string[]>();
 
-  /** The version that this database copies; undefined if this database isn't a copy. */
+  /** The version of the directory that this database copies; undefined if this database isn't a copy. */
   position(): Position | undefined {
     return this.db.first<Position>("SELECT version, id FROM directory");
   }

@@ -20,10 +20,11 @@ export interface Sample {
   p99: number | null;
   /** Requests that a ceiling refused. */
   refused: number;
-  /** Those of them over a rate, and those over a month's quota. */
+  /** Requests that a rate refused. */
   overRate: number;
+  /** Requests that a month's quota refused. */
   overQuota: number;
-  /** The refused requests by account: the accounts with the most. */
+  /** Refused requests by account, of the accounts with the most. */
   refusedBy: Record<string, number>;
   unauthorized: number;
   bytes: number;
@@ -54,7 +55,7 @@ function pooled(samples: readonly Sample[]): Sample["times"] {
   return [...counts].sort(([a], [b]) => a - b);
 }
 
-/** Returns the samples of a time that ends now: minutes while there are whole ones, and then the seconds after them. */
+/** Returns the samples of the last seconds. Those of a long time are whole minutes, and then the seconds after them. */
 export function samplesOf(seconds: number, samples: readonly Sample[], minutes: readonly Sample[]): Sample[] {
   const begin = (samples.at(-1)?.at ?? 0) - seconds;
   const whole = seconds <= keptSeconds ? [] : minutes.filter(({ at }) => at > begin);

@@ -2,7 +2,7 @@ import { printable } from "../../../shared/browser/format.ts";
 import type { SearchAnswer } from "./answers.ts";
 import { stateOf } from "./states.ts";
 
-/** Reads the choices on the Explore page from the address. */
+/** Reads the choices on the Explore page from the address, and writes them into it. */
 
 /** If the data lacks this procedure, the page shows the procedure that most hospitals do. */
 export const defaultProcedure = "5072";

@@ -9,7 +9,7 @@ export interface PageSettings {
   signup: "open" | "email" | "off";
   /** What the form promises: the ceilings of a new account, and how long a mailed link works. */
   newcomers: { burst: number; quota: number; linkHours: number };
-  /** Minimum milliseconds between opening and sending the form. */
+  /** Minimum milliseconds between opening the signup form and sending it. */
   minElapsedMs: number;
   /** Whether the server can send e-mails. */
   mail: boolean;
