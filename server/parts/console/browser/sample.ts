@@ -12,7 +12,7 @@ export interface Sample {
   seconds: number;
   /** Keys are `<route> <status>`. */
   requests: Record<string, number>;
-  /** Numbers of timed requests by the upper bounds of their microseconds, each half of the next, ascending. */
+  /** Numbers of timed requests by bucket, ascending. A bucket reaches from half its bound to the bound, in microseconds; empty ones are left out. */
   times: [bound: number, requests: number][];
   /** Microseconds per request, computed from `times`; null without requests, like `p90` and `p99`. */
   p50: number | null;
