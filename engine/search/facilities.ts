@@ -57,7 +57,8 @@ export function findFacilities(
   // Beside words of a question, the words for a hospital are asked for as they are alone.
   const plainly = words.filter((word) => !fillers.has(word) && !questions.has(word));
   const isAnywhere = isAll && !asked.isHere && !found.isOnePlace && plainly.length > 0;
-  if (isAnywhere) findLiterally(image, index, plainly, scoreOf, found);
+  const isAsTyped = plainly.join(" ") === typed.join(" ");
+  if (isAnywhere && !isAsTyped) findLiterally(image, index, plainly, scoreOf, found);
   findByWords(image, index, terms, scoreOf, found, hows);
   findNear(image, index, asked, found);
   const isSeveral = !found.isNamed && !found.isOnePlace && findSeveralPlaces(image, asked, found);
