@@ -9,7 +9,6 @@ import {
   minDataYear,
   type Snapshot,
   snapshotHead,
-  syntheticPublisher,
   systemCode,
 } from "../engine/index.ts";
 import { makeFolder, readRegular, sync, unwritable } from "./files.ts";
@@ -113,15 +112,9 @@ export function newestSnapshot(outDir: string, maxYear: number): string | undefi
   return undefined;
 }
 
-/**
- * Tells whether the rows of a snapshot file are invented. Only a file that names no publisher is read to its end.
- *
- * @throws DataError or Error of the system when the file can't be read
- */
+/** Tells whether the rows of a snapshot file are invented. @throws DataError when it can't be read or is no sound snapshot */
 export async function isSyntheticFile(path: string): Promise<boolean> {
-  const { publisher } = (await snapshotHead(readRegular(path, "a snapshot"), path)).metadata;
-  if (publisher === syntheticPublisher) return true;
-  return publisher === undefined && (await snapshotIn(path)).isSynthetic;
+  return (await snapshotIn(path)).isSynthetic;
 }
 
 function namesIn(outDir: string): string[] {

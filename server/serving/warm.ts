@@ -64,12 +64,17 @@ export function apiRequestsOf(image: Image, round: number): Requests {
     ["/search", { q: `hospitals in ${city}, ${state}` }],
     ["/search", { q: `${name.slice(1)} hospital` }],
     ["/search", { q: `hospital xq${round}` }],
+    // Nearly all hospitals have one of these words.
+    ["/search", { q: round % 2 === 0 ? "hospital" : "medical center" }],
     ["/search", { q: "knee replacement", type: "procedure" }],
     ["/healthcare/facilities", { procedure, near: `${city}, ${state}` }],
     ["/healthcare/facilities", { procedure, near: zip }],
+    ["/healthcare/facilities", { procedure, sort: "markup", limit: "50" }],
     [`/healthcare/facilities/${ccn}`, {}],
     ["/healthcare/procedures", { state }],
     [`/healthcare/procedures/${procedure}`, {}],
+    [`/healthcare/facilities/${ccn}/trends`, { procedure }],
+    ["/healthcare/trends", { procedure }],
   ];
   return requests.map(([path, query]) => [basePath + path, query]);
 }

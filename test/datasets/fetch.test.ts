@@ -581,6 +581,9 @@ test("fetch downloads and imports a year only once, and --list shows it", async 
 
   const sample = snapshotAs("2020.1", [["010001", "AL", "5072", 2, 1]], { publisher: syntheticPublisher });
   writeFileSync(path.join(out, "2020.1.parquet"), encodeSnapshot(sample));
+  // Invented hospitals tell it, whoever publishes them.
+  const invented = snapshotAs("2019.1", [["990001", "AL", "5072", 2, 1]], { publisher: "CMS" });
+  writeFileSync(path.join(out, "2019.1.parquet"), encodeSnapshot(invented));
   const list = await command(["--list", "--catalogue", all], out);
   const rows = list.stdout.split("\n").map((line) => line.split("\t"));
   assert.deepEqual(rows[0], ["year", "released", "versions", "downloaded", "url"]);
@@ -589,6 +592,7 @@ test("fetch downloads and imports a year only once, and --list shows it", async 
     rows.find(([year]) => year === "2020"),
     ["2020", "-", "2020.1 (synthetic)", "no", "-"],
   );
+  assert.equal(rows.find(([year]) => year === "2019")?.[2], "2019.1 (synthetic)");
 
   const missing = await command(["--year", "2017", "--catalogue", all], out);
   assert.deepEqual(
@@ -652,6 +656,18 @@ test("a release that its totals refuse leads to the totals' file", async () => {
     ),
     stderr,
   );
+});
+
+test("fetch passes on what the import may accept, and whether it has to write", async () => {
+  const out = temporaryFolder();
+  const args = ["--year", "2023", "--url", serve(file(content.trimEnd()))];
+  const refused = await command(args, out);
+  assert.deepEqual([refused.code, refused.stdout], [1, ""]);
+  assert.match(refused.stderr, /add --allow-unterminated if you know that nothing is missing/);
+  for (const [i, options] of [["--allow-unterminated"], ["--allow-unterminated", "--force"]].entries()) {
+    const { code, stdout, stderr } = await command([...args, ...options], out);
+    assert.deepEqual([code, stdout], [0, `${path.join(out, `2023.${i + 1}.parquet`)}\n`], stderr);
+  }
 });
 
 test("a snapshot whose file name differs from its version isn't listed", async () => {

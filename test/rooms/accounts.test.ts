@@ -9,3 +9,4 @@ import "../accounts/lifecycle.test.ts";
 import "../accounts/limits.test.ts";
 import "../accounts/limits-memory.test.ts";
 import "../accounts/quota-events.test.ts";
+import "../accounts/transfer.test.ts";

@@ -1,5 +1,7 @@
-// Runs these test files in one process, apart from the portal's others: those draw pages as text, and these as elements.
+// Runs these test files in one process, apart from other tests of pages: those draw them as text, and these as elements.
 import "../support/mapped.ts";
+import "../parts/console/approved-console.test.ts";
+import "../parts/portal/approved-pages.test.ts";
 import "../parts/portal/drawn-cards.test.ts";
 import "../parts/portal/drawn-explore.test.ts";
 import "../parts/portal/drawn-lists.test.ts";

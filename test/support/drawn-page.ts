@@ -8,7 +8,7 @@ import { ask as askEndpoint, imageOf, imageWith, versionsOf } from "./endpoint-o
 import { type FakeElement, FakeEvent, hearInWindow, installDom, leavePage, page, place } from "./fake-dom.ts";
 import { snapshotOf } from "./fixtures.ts";
 
-/** Opens the portal's pages in this process, with the API's answers about a few small data versions. */
+/** Opens the pages of the portal and the console in this process, with the API's answers about a few small data versions. */
 
 const sample = (dataYear: number, revision: number, rows: number) =>
   syntheticSnapshot({ dataYear, revision, rows, seed: 3 });
@@ -116,6 +116,7 @@ const moduleAt = (path: string): Promise<Any> =>
 export const settings = {
   ...{ key: "hcq_pages", signup: "open", minElapsedMs: 0, mail: true, embeds: true, states: "/states.svg" },
   newcomers: { burst: 10, quota: 10_000, linkHours: 24 },
+  stream: "/stream",
 };
 
 /** Turns of the event loop in which a page has got its answers, is drawn, and asks again if it has to. */
@@ -132,7 +133,7 @@ export async function drawn(): Promise<void> {
   } while (sent !== requests.length);
 }
 
-type PageName = "explore" | "facility" | "data" | "account" | "signup" | "reference";
+type PageName = "explore" | "facility" | "data" | "account" | "signup" | "reference" | "console";
 
 let opened = 0;
 let root: FakeElement | null = null;
@@ -165,7 +166,8 @@ export async function open(
   script.setAttribute("id", "settings");
   script.append(JSON.stringify({ ...settings, ...changes }));
   page.append(script, root);
-  await moduleAt(`parts/portal/browser/pages/${name}.ts?${++opened}`);
+  const part = name === "console" ? "console" : "portal";
+  await moduleAt(`parts/${part}/browser/pages/${name}.ts?${++opened}`);
   await drawn();
   return root;
 }

@@ -99,7 +99,7 @@ async function answerAt(path: string) {
   const isJson = type.startsWith("application/json");
   const bytes = isJson ? undefined : await firstOf(response);
   const text = isJson ? textOf(await response.json()) : new TextDecoder().decode(bytes);
-  const ms = performance.now() - begun;
+  const ms = Math.round(performance.now() - begun);
   const lines = type.startsWith("text/") || isJson ? text.split("\n") : [];
   const isPart = bytes !== undefined && bytes.length < Number(headers.get("Content-Length"));
   const cut =
