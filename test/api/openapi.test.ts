@@ -9,6 +9,7 @@ import { apiErrors } from "../../server/api/errors.ts";
 import { allEndpoints, openapiDocument as openapiBytes } from "../../server/api/openapi.ts";
 import { withCors } from "../../server/serving/cors.ts";
 import { checkAnswer, checkValue, openapiDocument, operationsOf } from "../support/answers.ts";
+import { assertApproved } from "../support/approved.ts";
 import { ask as askService, openService } from "../support/asking.ts";
 import { imageWith, versionsWith } from "../support/endpoint-oracle.ts";
 import { versionSnapshot, versions } from "../support/server.ts";
@@ -135,6 +136,10 @@ const lint = async (openapi: object) => {
 
 test("the OpenAPI document passes Redocly's lint", async () => {
   assert.deepEqual(await lint(openapiDocument), []);
+});
+
+test("the OpenAPI document is as it was approved", () => {
+  assertApproved("openapi.json", JSON.stringify(openapiDocument, undefined, 1));
 });
 
 test("the service returns the OpenAPI document", () => {
