@@ -217,7 +217,7 @@ test("the API's README promises what the code does", () => {
   const readme = (sentence: string, ...expected: number[]) =>
     says("server/api/README.md", sentence, ...expected);
   readme("`within` (miles, 1–#, default #)", maxMiles, defaultMiles);
-  readme("lists the hospitals within # miles, or as many as the search says", defaultMiles);
+  readme("lists the hospitals within # miles, or within the distance that the search names", defaultMiles);
   readme("a score of at least #, and the second match at least # behind", sureScore, clearLead / 1000);
   readme("400 with up to # `candidates`", maxCandidates);
   readme("suppresses the amounts of rows with # services or fewer", maxSuppressedServices);
