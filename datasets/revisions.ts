@@ -26,7 +26,7 @@ export interface KnownVersion {
  *
  * @param encode called again if another process takes the revision number first
  * @returns the path of the new file
- * @throws DataError when the folder can't be written, or all revisions of the year are used; leaves no file then
+ * @throws DataError when the folder can't be written, or all revisions of the year are used; leaves no partial file
  */
 export function publishSnapshot(
   outDir: string,

@@ -44,7 +44,7 @@ export function pricedIn(image: Image, kind: DocumentKind, state: string | null)
   return (facility) => stateOf[facility] === there && pricedProcedures[facility] > 0;
 }
 
-/** A document's place in the order: `first` before all others of lower rank. */
+/** How well a document matches. The lowest rank comes first, and within a rank the highest score. */
 export interface Ranked {
   rank: number;
   /** From 0 to 1. */

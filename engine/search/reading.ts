@@ -26,7 +26,7 @@ export interface Asked {
   kind: DocumentKind;
   /** The text, without codes of diagnoses beside a procedure. */
   text: string;
-  /** All words as typed, for literal matches. */
+  /** The words as typed, for literal matches, but for labels before numbers, such as ZIP. */
   typed: readonly string[];
   /** The words in English, without what is in the fields below. */
   words: readonly string[];

@@ -39,7 +39,7 @@ const closedWord = currentMonthWord + 1;
 export const permitLifeMs = 750;
 /** Maximum milliseconds that a request waits for a permit. */
 export const maxWaitMs = 400;
-/** A refusal holds no longer, so that an old time isn't taken for a later one after the clock's words wrap around. */
+/** Maximum milliseconds that a refusal holds. After the clock's words wrap around, an old time would look like a later one. */
 const maxRefusalMs = 1000;
 
 // Two numbers that `admit` returns in addition to those of `Limits`.

@@ -45,7 +45,7 @@ interface FolderSubcommand extends Help {
 interface Subcommand extends Help {
   /** If false, a missing state is an error, because STATE_DIR may be mistyped. */
   makesState?: boolean;
-  /** Whether the command writes nothing to the state, so that a server can write meanwhile. */
+  /** Whether the command reads all at one moment and without a lock, so that a server can write meanwhile. */
   onlyReads?: boolean;
   /** Whether the command ends somebody's access. On a full disk it uses the room that is reserved there. */
   endsAccess?: boolean;

@@ -41,8 +41,8 @@ export class KeptRequest implements RequestHead {
 }
 
 /**
- * Joins all headers with a name to one list (RFC 9110, 5.3). This makes texts of all headers, which takes about 0.2 µs
- * for each: answers to frequent requests avoid it. @param name in lower case
+ * Joins all headers with a name to one list (RFC 9110, 5.3). Reading every header of the request as text takes about
+ * 0.2 µs for each, so answers to frequent requests avoid it. @param name in lower case
  */
 export function listIn(request: Pick<RequestHead, "forEach">, name: string): string {
   const lines: string[] = [];
@@ -243,7 +243,7 @@ interface Variant {
 
 const minCompressedBytes = 1024;
 
-/** The parts of a 200's head that don't depend on the content coding. */
+/** The parts of an answer's head that don't depend on the content coding. */
 interface AnswerHead {
   /** Text of a strong ETag, without quotes. It has no commas, because commas separate the ETags of an If-None-Match. */
   tag: string;

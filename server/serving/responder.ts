@@ -100,7 +100,7 @@ export class Responder {
     return this.#handled;
   }
 
-  /** The request that is being answered, whose client's address is read only for some. */
+  /** The library's object for the request that is being answered. It has the client's address. */
   get asking(): HttpResponse {
     return this.#response;
   }

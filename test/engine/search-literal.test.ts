@@ -18,7 +18,7 @@ import { type Hospital, realHospitals } from "../support/relevance.ts";
 import { rounds, sampled } from "../support/rounds.ts";
 import { checkSentence, sentenceAbout } from "../support/sentences.ts";
 
-/** Tests what searches for facilities promise, with CMS's directory: with a tenth of its words, names and cities, and in long trials with all. */
+/** Tests what searches for facilities promise, with CMS's directory. Literal matches are tested with all of its words, names and cities, other promises with a tenth of them, and in long trials with all. */
 
 const seed = 20_260_401;
 const hospitals = realHospitals();

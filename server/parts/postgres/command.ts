@@ -71,7 +71,7 @@ function inWords(error: unknown): unknown {
   );
 }
 
-/** Reads the use of all accounts into the copy, for lists and exports, and for exports their days. */
+/** Reads the use of all accounts into the copy. @param withDays whether to read the use of each day, too, for exports */
 async function readUse(store: Store, database: Database, withDays: boolean): Promise<void> {
   const limits = await database.query<{ account: string; month: number; used: number; used_before: number }>(
     "SELECT account, month, used, used_before FROM hcqs.limits",

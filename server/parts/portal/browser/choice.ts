@@ -26,7 +26,7 @@ const sorts = ["pays", "name", "charge", "allowed", "markup", "services", "dista
 
 /** Number of hospitals that the list shows at first. With more, the other pictures would be too far down. */
 export const firstShown = 10;
-/** Maximum number of hospitals in the list. Each 50 cost a request, and the saved file has all. */
+/** Maximum number of hospitals in the list, because every 50 of them need a request. The saved file has all. */
 export const maxShown = 210;
 /** How many more rows a click shows. */
 const step = 25;
@@ -59,7 +59,7 @@ export interface Choice {
   versions: string | null;
   /** CCNs of the hospitals to compare, at most `maxPinned`. */
   pinned: string[];
-  /** CCNs of further hospitals in the address. They aren't compared until one is taken off. */
+  /** CCNs in the address beyond `maxPinned`. They are compared when others are taken off. */
   leftOut: string[];
   sort: string;
   /** Whether the address names the order. */

@@ -80,7 +80,7 @@ function fragmentOf(steps: readonly Step[], values: Values): VNode {
   return jsx<object>(Fragment, draft);
 }
 
-/** A step that adds a text, which steps of texts beside it join. */
+/** A step with the text that it adds, if it adds nothing else. `joined` makes one step of adjacent ones. */
 type TextStep = Step & { text?: string };
 
 function textStep(text: string): TextStep {

@@ -78,8 +78,8 @@ export function chosenAt(changes: Record<string, string | null>): string {
 export const choose = (changes: Record<string, string | null>): void => go(chosenAt(changes));
 
 /**
- * Returns the address without a hospital that is shown as compared, or with one more. It is the same address if no more
- * can be compared.
+ * Returns the address with one more hospital to compare, or without it if it is already compared. If no more can be
+ * compared, the address stays the same.
  */
 export function pinnedAt(shown: Choice, ccn: string): string {
   // Since the view was drawn, the visitor may have added or removed others.

@@ -175,7 +175,7 @@ export const alsoMeant = (search: SearchAnswer | Failure): Way[] => [
 export const isAsking = (search: SearchAnswer | Failure): boolean =>
   surelyMeant(search) === null || alsoMeant(search).length > 0;
 
-/** The search in which letters with two meanings are a state, such as `knee replacement ok` in Oklahoma. */
+/** The search with the other meaning of letters that have two: `knee replacement` in Oklahoma for `knee replacement ok`. */
 function otherReading(search: SearchAnswer | Failure): Way[] {
   const other = search instanceof Failure ? null : search.query.alternative;
   if (!other) return [];

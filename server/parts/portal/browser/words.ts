@@ -106,7 +106,7 @@ const orders: Readonly<Record<string, readonly [ascending: string, descending: s
 export const orderText = ({ sort, order }: Pick<Choice, "sort" | "order">, above = ""): string =>
   `, ${above && `${above} first, then `}${orders[sort][order === "asc" ? 0 : 1]}`;
 
-/** The first of a list in an order: `#` is how many, `@` of how many. */
+/** Names the first hospitals of a list by its order. `#` stands for their number, and `@` for all hospitals of the list. */
 const firsts: Readonly<Record<string, readonly [ascending: string, descending: string]>> = {
   charge: ["# cheapest of @", "# dearest of @"],
   pays: ["# of @ with the least to pay", "# of @ with the most to pay"],
