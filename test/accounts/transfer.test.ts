@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
+import { copyFileSync } from "node:fs";
+import path from "node:path";
 import { test } from "node:test";
-import { addAccounts, checkFree, type MovedAccount } from "../../server/accounts/transfer.ts";
+import Database from "better-sqlite3";
+import { addAccounts, checkFree, type MovedAccount, readAccounts } from "../../server/accounts/transfer.ts";
+import { exportAccounts } from "../../server/store/backup.ts";
 import { type MovedRow, type MovedTable, Store } from "../../server/store/store.ts";
+import { temporaryFolder } from "../support/folders.ts";
 import { contentOf } from "../support/state.ts";
 
 /** Tests that accounts move from one state to another with all that they have. */
@@ -130,4 +135,118 @@ test("accounts aren't added to a state that has an id, name, key, event or mailb
     message:
       "file a file: account new: found the id 4 of an account that was deleted, expected one that no account had",
   });
+});
+
+const wholes = (least: number, most: number) => `a whole number from ${least} to ${most}`;
+const ofAcme = 'table accounts, id 3, name "acme"';
+const ofSmall = 'table accounts, id 4, name "small"';
+const ofKey = "table keys, id 7, account 3";
+const ofEvent = 'table events, id "evt_1", account 3';
+const ofDelivery = 'table deliveries, event "evt_1", channel "email"';
+const words = "1 to 64 letters, digits, hyphens and underscores";
+
+/** What an import refuses, by the SQL that makes it. Each value is the first of its kind that is out of its range. */
+const wrong: [sql: string, message: string][] = [
+  ["UPDATE accounts SET burst = 0 WHERE id = 4", `${ofSmall}: burst: found 0, expected ${wholes(1, 1e6)}`],
+  [
+    "UPDATE accounts SET burst = 1000001 WHERE id = 3",
+    `${ofAcme}: burst: found 1000001, expected ${wholes(1, 1e6)}`,
+  ],
+  [
+    "UPDATE accounts SET quota = 2000000001 WHERE id = 3",
+    `${ofAcme}: quota: found 2000000001, expected ${wholes(1, 2e9)}`,
+  ],
+  [
+    "UPDATE accounts SET name = '' WHERE id = 4",
+    'table accounts, id 4, name "": name: found "", expected 1 to 64 ASCII characters',
+  ],
+  [
+    "UPDATE accounts SET plan = 'a b' WHERE id = 3",
+    `${ofAcme}: plan: found "a b", expected 1 to 32 ASCII characters`,
+  ],
+  [
+    "UPDATE accounts SET email = 'a' || char(10) WHERE id = 3",
+    `${ofAcme}: email: found "a\\n", expected up to 10000 characters without control characters`,
+  ],
+  [
+    "UPDATE accounts SET webhook_secret = 'a' || char(10) WHERE id = 3",
+    `${ofAcme}: webhook_secret: found another value, expected up to 10000 characters without control characters`,
+  ],
+  [
+    "UPDATE accounts SET created_at = -1 WHERE id = 3",
+    `${ofAcme}: created_at: found -1, expected ${wholes(0, 253_402_300_799_999)}`,
+  ],
+  [
+    "UPDATE accounts SET webhook_old_secret_until = 253402300800000 WHERE id = 3",
+    `${ofAcme}: webhook_old_secret_until: found another value, expected ${wholes(0, 253_402_300_799_999)}`,
+  ],
+  [
+    "UPDATE keys SET id = 1099511627777 WHERE id = 7",
+    `table keys, id 1099511627777, account 3: id: found 1099511627777, expected ${wholes(1, 2 ** 40)}`,
+  ],
+  [
+    "UPDATE keys SET hash = zeroblob(31) WHERE id = 7",
+    `${ofKey}: hash: found another value, expected 32 bytes`,
+  ],
+  [
+    "UPDATE keys SET account = 5 WHERE id = 7",
+    "table keys, id 7, account 5: found a row of an account that the file lacks, expected none",
+  ],
+  [
+    "UPDATE keys SET replaced_by = 8 WHERE id = 7",
+    `${ofKey}: replaced_by: found 8, expected a key of the same account`,
+  ],
+  [
+    "UPDATE keys SET account = 4 WHERE id = 9",
+    `${ofKey}: replaced_by: found 9, expected a key of the same account`,
+  ],
+  [
+    "UPDATE usage SET used = 2147483648 WHERE used = 5",
+    `table usage, account 3, month "2026-10": used: found 2147483648, expected ${wholes(0, 2 ** 31 - 1)}`,
+  ],
+  [
+    "UPDATE usage SET month = '2026-13' WHERE used = 5",
+    'table usage, account 3, month "2026-13": month: found "2026-13", expected a month such as 2027-01',
+  ],
+  [
+    "UPDATE days SET day = '2026-11-31'",
+    'table days, account 3, day "2026-11-31": day: found "2026-11-31", expected a day such as 2027-01-31',
+  ],
+  ["UPDATE events SET threshold = 0", `${ofEvent}: threshold: found 0, expected ${wholes(1, 127)}`],
+  ["UPDATE events SET threshold = 128", `${ofEvent}: threshold: found 128, expected ${wholes(1, 127)}`],
+  ["UPDATE events SET payload = '{'", `${ofEvent}: payload: found "{", expected JSON`],
+  [
+    "UPDATE deliveries SET event = 'evt_2' WHERE channel = 'email'",
+    'table deliveries, event "evt_2", channel "email": found a row of an event that the file lacks, expected none',
+  ],
+  [
+    "UPDATE deliveries SET state = 'a:b' WHERE channel = 'email'",
+    `${ofDelivery}: state: found "a:b", expected ${words}`,
+  ],
+  [
+    "UPDATE deliveries SET tries = -1 WHERE channel = 'email'",
+    `${ofDelivery}: tries: found -1, expected ${wholes(0, 2 ** 31 - 1)}`,
+  ],
+  [
+    "INSERT INTO signups (created_at, mailbox, account) VALUES (1, 'a@example.com', 4)",
+    'table signups, account 4, mailbox "a@example.com": found UNIQUE constraint failed: signups.mailbox, expected a row that fits the table',
+  ],
+];
+
+test("an import refuses what the server couldn't work with, and names the row and what it expects", (t) => {
+  const store = storeWith(accounts);
+  t.after(() => store.close());
+  const folder = temporaryFolder();
+  const good = path.join(folder, "good");
+  exportAccounts(store, good);
+  for (const [i, [sql, message]] of wrong.entries()) {
+    const file = path.join(folder, `${i}`);
+    copyFileSync(good, file);
+    const database = new Database(file);
+    database.exec(
+      `PRAGMA foreign_keys = OFF; PRAGMA synchronous = OFF; ${/^INSERT/.test(sql) ? "DROP INDEX signups_account;" : ""} ${sql}`,
+    );
+    database.close();
+    assert.throws(() => readAccounts(file), { name: "DataError", message: `file ${file}: ${message}` }, sql);
+  }
 });

@@ -8,5 +8,6 @@ import "../accounts/keys.test.ts";
 import "../accounts/lifecycle.test.ts";
 import "../accounts/limits.test.ts";
 import "../accounts/limits-memory.test.ts";
+import "../accounts/permit-table.test.ts";
 import "../accounts/quota-events.test.ts";
 import "../accounts/transfer.test.ts";

@@ -4,3 +4,4 @@ import "../store/future.test.ts";
 import "../store/registry.test.ts";
 import "../store/schema.test.ts";
 import "../store/state.test.ts";
+import "../store/tables.test.ts";
