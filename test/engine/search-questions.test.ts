@@ -16,6 +16,7 @@ import { isFirstMeant, likelyCities, splitWords, textAt } from "../../engine/que
 import { phrasesOf } from "../../engine/search/lexicon.ts";
 import { stateOf } from "../../engine/search/places.ts";
 import { allAbsentTerms, plainWordsOf } from "../../engine/search/procedure-words.ts";
+import { assertApproved } from "../support/approved.ts";
 import { dataPath } from "../support/data.ts";
 import { changed, type ShortRow, snapshotOf } from "../support/fixtures.ts";
 import { seededRandom } from "../support/random.ts";
@@ -762,10 +763,11 @@ const casesSchema = v.array(
   v.object({ q: v.string(), type: v.picklist(["facility", "procedure"]), answers: v.array(v.string()) }),
 );
 
+const cases = v.parse(casesSchema, JSON.parse(readFileSync(dataPath("search/open.json"), "utf8")));
+// CMS's outpatient file has no hospitals in Maryland.
+const real = imageWith(realHospitals().filter(({ state }) => state !== "MD"));
+
 test("the open half of the relevance set finds the right ones first, and scores show doubt", () => {
-  // CMS's outpatient file has no hospitals in Maryland.
-  const real = imageWith(realHospitals().filter(({ state }) => state !== "MD"));
-  const cases = v.parse(casesSchema, JSON.parse(readFileSync(dataPath("search/open.json"), "utf8")));
   const misses: string[] = [];
   const doubted: string[] = [];
   for (const { q, type, answers } of cases) {
@@ -777,4 +779,55 @@ test("the open half of the relevance set finds the right ones first, and scores 
   assert.deepEqual(misses, []);
   // Below 0.5 are guesses, and words with a typo or without a word such as hospital that several hospitals fit.
   assert.ok(doubted.length <= 0.09 * cases.length, doubted.join("; "));
+});
+
+/** Every so many of the queries of a file are compared, so that it takes little time. */
+const queriesPerOne = { "facility-searches.tsv": 4, "procedure-searches.tsv": 6 };
+
+function linesOf(file: keyof typeof queriesPerOne): string[] {
+  const lines = readFileSync(dataPath(`search/${file}`), "utf8")
+    .trimEnd()
+    .split("\n");
+  return lines.filter((_, i) => i % queriesPerOne[file] === 0).map((line) => line.split("\t")[0]);
+}
+
+/** What a search finds and understands, in one line. Lists that are empty, and what is null, are left out. */
+function answerLine(image: Image, kind: DocumentKind, q: string, state: string | null): string {
+  const { documents, scores, total, why, ...rest } = search(image, kind, q, 0, 3, state);
+  const codes = kind === "facility" ? image.ccn : image.code;
+  const found = Array.from(documents, (document, i) => `${textAt(codes, document)} ${scores[i]}`);
+  const { ignored, place, alternative, absent, matched } = rest;
+  const said = {
+    ...{ ignored, place, alternative, absent: absent.map(({ name }) => name) },
+    ...{ matched: matched.map((words) => words.join(" ")).filter((words) => words !== ""), ...why },
+  };
+  const told = Object.entries(said).filter(
+    ([, value]) => value !== null && value !== undefined && value !== false && value?.toString() !== "",
+  );
+  const about = told.map(([key, value]) => `${key} ${JSON.stringify(value)}`);
+  return [`${q}${state === null ? "" : ` (${state})`}: ${total}`, ...found, ...about].join("; ");
+}
+
+test("searches in people's own words are answered and understood as it was approved", () => {
+  const hospitals = linesOf("facility-searches.tsv");
+  const procedures = linesOf("procedure-searches.tsv");
+  const asked: [DocumentKind, string, string | null][] = [
+    ...cases.map(({ type, q }): [DocumentKind, string, null] => [type, q, null]),
+    ...hospitals.map((q, i): [DocumentKind, string, string | null] => [
+      "facility",
+      q,
+      i % 9 === 4 ? "OH" : null,
+    ]),
+    ...procedures.map((q, i): [DocumentKind, string, string | null] => [
+      "procedure",
+      // People add a place, or ask for a hospital where procedures are found.
+      i % 6 === 1 ? `${q} in ${hospitals[i % hospitals.length]}` : q,
+      i % 9 === 4 ? "OH" : null,
+    ]),
+    ...procedures
+      .filter((_, i) => i % 5 === 2)
+      .map((q): [DocumentKind, string, null] => ["facility", `${q} near Cleveland`, null]),
+  ];
+  const lines = asked.map(([kind, q, state]) => `${kind} ${answerLine(real, kind, q, state)}\n`);
+  assertApproved("searches.txt", lines.join(""));
 });
