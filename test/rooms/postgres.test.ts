@@ -5,5 +5,6 @@ import "../parts/postgres/contact.test.ts";
 import "../parts/postgres/counts.test.ts";
 import "../parts/postgres/permits.test.ts";
 import "../parts/postgres/schema.test.ts";
+import "../parts/postgres/shared-state.test.ts";
 import "../parts/postgres/turns.test.ts";
 import "../parts/postgres/url.test.ts";
