@@ -50,7 +50,10 @@ test("events retry refuses an account without an address, and accounts delete na
   const account = world.account(1, "https://example.com/", "ann@example.com");
   world.use(1);
   const [{ id }] = world.store.events.list();
-  const [deleted] = await run(world.folder, ["accounts delete acme"]);
+  const delivered = { id, state: "delivered", tries: 1, next_try_at: null, last_answer: "204" } as const;
+  world.store.events.updateDelivery({ ...delivered, channel: "webhook" });
+  const [again, deleted] = await run(world.folder, [`events retry ${id}`, "accounts delete acme"]);
+  assert.equal(again.stdout, `event ${id}: its delivery by email is due now\n`);
   assert.match(deleted.stderr, /, its webhook, its e-mail address\. /);
   world.operator.accounts.update({ ...account, webhook: null, webhook_secret: null, email: null });
   const [{ code, stderr }] = await run(world.folder, [`events retry ${id}`]);

@@ -1,43 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readable } from "../../server/control/log.ts";
-import { PerSecond } from "../../server/shared/per-second.ts";
 import { requestText } from "../support/connection.ts";
 import { call, pricesPath, startServer, withConnections } from "../support/server.ts";
 
-/** Tests the log's lines in the forms for programs and for people, and the choice of logged requests. */
-
-test("a readable log line shows time, level, message and details", () => {
-  const line = JSON.stringify({
-    ...{ level: "warn", time: "2026-01-02T03:04:05.006Z", version: "2024.1", ms: 7, files: ["a b"] },
-    ...{ text: 'two "words"', empty: "", stack: "Error: no\n    at here", msg: "look" },
-  });
-  assert.equal(
-    readable(`${line}\n`),
-    `2026-01-02T03:04:05.006Z WARN  look version=2024.1 ms=7 files=["a b"] text="two \\"words\\"" empty=""
-  Error: no
-      at here
-`,
-  );
-});
-
-test("a readable log line contains no control characters", () => {
-  const hostile = "\u001b[2J\u009b2J\r\u202e\u0000";
-  const line = JSON.stringify({
-    level: hostile,
-    time: hostile,
-    text: hostile,
-    stack: `${hostile}\nat`,
-    msg: hostile,
-  });
-  assert.match(readable(line), /^(?:(?![\p{Cc}\p{Cf}]).|\n)*$/u);
-});
-
-test("a rate of 3 lets at most three lines pass in any second", () => {
-  const rate = new PerSecond(3);
-  const passed = [0, 998, 999, 999, 1000, 1997, 1998, 1999, 2000, 5000].filter((ms) => rate.pass(ms));
-  assert.deepEqual(passed, [0, 998, 999, 1000, 1998, 1999, 2000, 5000]);
-});
+/** Tests which lines a server logs. */
 
 test("the log has no lines below LOG_LEVEL", async () => {
   const server = await startServer({ env: { LOG_LEVEL: "warn" } });

@@ -2,7 +2,10 @@
 import "../support/mapped.ts";
 import "../control/connections.test.ts";
 import "../control/heap.test.ts";
+import "../control/log-lines.test.ts";
+import "../control/metrics-text.test.ts";
 import "../control/ops.test.ts";
+import "../control/port.test.ts";
 import "../control/priority.test.ts";
 import "../control/running.test.ts";
 import "../control/safely.test.ts";
@@ -11,3 +14,5 @@ import "../control/state.test.ts";
 import "../control/strip-cache.test.ts";
 import "../control/traffic.test.ts";
 import "../control/work-budget.test.ts";
+import "../parts/console/console.test.ts";
+import "../parts/console/history.test.ts";
