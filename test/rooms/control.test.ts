@@ -13,6 +13,7 @@ import "../control/settings.test.ts";
 import "../control/state.test.ts";
 import "../control/strip-cache.test.ts";
 import "../control/traffic.test.ts";
+import "../control/web-assets.test.ts";
 import "../control/work-budget.test.ts";
 import "../parts/console/console.test.ts";
 import "../parts/console/history.test.ts";

@@ -1,7 +1,9 @@
 // Runs these test files in one process, because loading the modules takes as long as the tests of one file.
 import "../support/mapped.ts";
+import "../serving/access-log.test.ts";
 import "../serving/answer-cache.test.ts";
 import "../serving/client-address.test.ts";
+import "../serving/heads.test.ts";
 import "../serving/kept.test.ts";
 import "../serving/page-orders.test.ts";
 import "../serving/permit-queue.test.ts";

@@ -103,6 +103,7 @@ function read({ head, body, stream }: Reply): Told {
   const headers = new Map(lines.map((line) => line.split(": ", 2) as [string, string]));
   assert.equal(headers.size, lines.length, `a header twice: ${lines.join("; ")}`);
   const sent = stream === undefined ? Buffer.from(body ?? []) : Buffer.concat(copied(stream.source));
+  assert.equal(stream?.length ?? sent.length, sent.length, "the announced length");
   const bytes = decoded(sent, headers.get("Content-Encoding"));
   return {
     status: Number.parseInt(status, 10),

@@ -56,6 +56,15 @@ test("as many POSTs as a thread takes may wait for the control thread", async ()
   assert.deepEqual(new Set((await Promise.all(waiting)).map(({ status }) => status)), new Set([200]));
 });
 
+test("a post that fails is reported with its request's id, and answered with 500", () => {
+  const reported: unknown[][] = [];
+  const ask = async () => done;
+  const handler = portalPosts({ trustedProxies: 0, ask, report: (...told) => reported.push(told) });
+  const error = new Error("broken");
+  assert.equal(handler.failed(error, "test-1").status, 500);
+  assert.deepEqual(reported, [[error, "test-1"]]);
+});
+
 test("a client with too many POSTs gets 429, and anyone gets 503 while there are too many in all", () => {
   const { busy } = posts();
   const told = (["client", "all"] as const).map(busy).map(({ status, head, body }) => {
