@@ -249,3 +249,89 @@ test("empty lists print only the header, or an empty JSON array", async () => {
     assert.deepEqual(JSON.parse(json), []);
   }
 });
+
+test("accounts export and import move accounts, also those beyond the first 500, and --after leaves out earlier ones", async () => {
+  const folder = temporaryFolder();
+  await succeed(folder, "keys create --account a1 --plan free");
+  const store = Store.open(folder);
+  store.atomically(() => {
+    const none = { webhook: null, webhook_secret: null };
+    for (let i = 2; i <= 501; i++)
+      store.accounts.create({ name: `a${i}`, plan: "free", burst: 10, quota: 10_000, ...none }, new Date());
+  });
+  store.close();
+  const [file, other] = [`${folder}/moved.sqlite`, temporaryFolder()];
+  assert.deepEqual(await succeed(folder, `accounts export ${file}`), [`${file}\n`]);
+  const all = `accounts import ${file}`;
+  const names = async () =>
+    fieldsOf((await succeed(other, "accounts list"))[0])
+      .slice(1)
+      .map(([name]) => name);
+  assert.deepEqual(await succeed(other, `${all} --after 500`), ["entered 1 account\n"]);
+  assert.deepEqual(await names(), ["a501"]);
+  const [taken, wrong, nothing, empty, more, option] = await run(other, [
+    ...[all, `${all} --after x`, "accounts import", "accounts export ", `accounts export ${file} b~c d`],
+    "accounts export --all",
+  ]);
+  assert.match(taken.stderr, /a501|501/);
+  assert.equal(wrong.stderr, '--after is "x", expected a whole number from 0 to 9007199254740991\n');
+  assert.equal(nothing.stderr, "accounts import needs a file of accounts export or state backup\n");
+  assert.equal(empty.stderr, "accounts export needs a file to make, not an empty name\n");
+  assert.equal(more.stderr, 'accounts export takes nothing after the file, but has "b c d"\n');
+  assert.equal(option.stderr, "accounts export: unknown option '--all'; use a file to make\n");
+  for (const { code } of [taken, wrong, nothing, empty, more, option]) assert.equal(code, 1);
+  assert.deepEqual(await names(), ["a501"], "nothing is imported, or everything");
+  assert.deepEqual(await succeed(other, "accounts delete a501 --yes"), [
+    "deleted account a501, with 0 keys, 0 months of use, 0 events, 0 signups\n",
+  ]);
+  const third = temporaryFolder();
+  assert.deepEqual(await succeed(third, all), ["entered 501 accounts\n"]);
+  assert.deepEqual(
+    (await succeed(third, "keys list --json")).map((text) => JSON.parse(text).length),
+    [1],
+  );
+});
+
+test("a command line that can't be read is refused in words", async () => {
+  const folder = temporaryFolder();
+  await succeed(folder, "keys create --account a --plan free");
+  for (const [command, expected] of [
+    ["keys create --account", "--account needs a value, as --account=VALUE"],
+    ["keys create --account --plan free", "--account needs a value, as --account=VALUE"],
+    ["keys create --account -x", '--account needs a value, as --account=VALUE, not "-x"'],
+    ["keys create --account a --account b", "--account is given more than once"],
+    ["keys create", "keys create needs --account"],
+    ["keys create --account a --label ", '--label is "", expected'],
+    ["keys create --account a more", "keys create: unexpected argument 'more'"],
+    ["accounts suspend", "accounts suspend needs an account's name"],
+    ["accounts suspend b", 'there is no account "b"'],
+    ["keys revoke", "keys revoke needs a key's id, as keys list shows it"],
+    ["keys revoke x", 'keys revoke needs a key\'s id, as keys list shows it, not "x"'],
+    ["keys revoke 1 2", 'keys revoke takes nothing after the id, but has "2"'],
+    ["keys list x", 'keys list takes only --json, not "x"'],
+    ["events retry", "events retry needs an event's id, as events list shows it"],
+    ["events retry x", 'there is no event "x": events list has all ids'],
+  ]) {
+    const [{ code, stderr }] = await run(folder, [command]);
+    assert.deepEqual([code, stderr.slice(0, expected.length)], [1, expected], `${command}: ${stderr}`);
+  }
+});
+
+test("a change of accounts alone, or of keys alone, makes the state one that was saved now, and a list doesn't", async () => {
+  const folder = temporaryFolder();
+  await succeed(folder, "keys create --account a --plan free");
+  for (const [command, isChange] of [
+    ["keys list", false],
+    ["keys revoke 1", true],
+    ["keys update --account a --plan developer", true],
+    ["accounts list", false],
+  ] as const) {
+    const store = Store.open(folder);
+    store.progress.noteSaved(new Date(1000));
+    store.close();
+    await succeed(folder, command);
+    const after = Store.open(folder);
+    assert.equal((after.progress.savedAt() ?? 0) > 1000, isChange, command);
+    after.close();
+  }
+});
