@@ -1,7 +1,7 @@
 import { BlockList, isIP } from "node:net";
 import { DataError, shown } from "../engine/query.ts";
 
-/** Finds the proxy for a request in the environment, by curl's rules. Unlike curl, it also reads HTTP_PROXY in upper case. */
+/** Finds the proxy for a request in the environment, much like curl; datasets/README.md lists the differences. */
 
 export interface HttpProxy {
   /** The proxy's URL, with its user and password if it needs them. */

@@ -9,7 +9,7 @@ import type { Counts, Provenance } from "../snapshot/schema.ts";
  * - the columns of the snapshot's table, rows ascending by CCN and APC code;
  * - facts about facilities, places and the rows of procedures;
  * - the groups: first one national group per procedure, then for each procedure one group per state;
- * - for each group its counts, its statistics, and the positions of its priced rows ordered by charge, then CCN;
+ * - for each group its counts, its statistics, and the positions of its priced rows in each order of lists;
  * - for each group its price list as JSON: the head up to the first row, then all rows;
  * - the HCPCS codes, and for each procedure the list of its codes as JSON;
  * - the words of facilities and procedures, for searches.
