@@ -27,8 +27,8 @@ export const defaultOut = "datasets/snapshots";
 export const help = `usage: ${usage}
 
 Imports a CMS release, "Medicare Outpatient Hospitals - by Provider and Service" of 2016 or later, as the next data
-version of its year, and prints the path of the snapshot. If the file has faults, all of them are reported as one error,
-and nothing is written.
+version of its year, and prints the path of the snapshot. If the file has faults, the first one is the error, and
+nothing is written.
 
   --year YYYY            calendar year of the services, the data year
   --out DIR              folder of the snapshots; default DATASETS_DIR or ${defaultOut}

@@ -118,7 +118,7 @@ export class Metrics {
     );
     this.gauge(
       "hcqs_max_waiting_response_bytes",
-      "Maximum of hcqs_waiting_response_bytes. Beyond it, the connections that read nothing for the longest time are closed",
+      "Maximum of hcqs_waiting_response_bytes. Beyond a thread's equal share of it, connections are closed",
       () => maxWaitingBytes,
     );
     this.gauge("hcqs_state_saved_age_seconds", "Seconds since counts and events were last saved", stateAge);

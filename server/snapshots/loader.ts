@@ -9,8 +9,8 @@ import { type OpenFile, openFile, type Wanted } from "./folder.ts";
 
 /**
  * Loads snapshot files in a thread, one after the other. The thread ends when no file waits, because its memory is free
- * only then. It also ends after a load that makes its memory doubtful: the decoder failed, memory ran out, or the load
- * took too long. A file that is plainly wrong doesn't end it, because a start of a thread takes longer than most refusals.
+ * only then. It also ends after a load that makes its memory doubtful: the decoder or the system failed, memory ran out,
+ * or the load took too long. A file that is plainly wrong doesn't end it, because a start of a thread takes longer than most refusals.
  */
 
 const megabyte = 2 ** 20;
