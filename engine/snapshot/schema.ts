@@ -259,9 +259,9 @@ const totalsSchema = v.strictObject({
 });
 
 /**
- * The metadata in a snapshot's Parquet footer. All values are strings; empty ones are left out before. `import` and
- * `sample` write all of them but the last two, which may be unknown. Any other tool may leave out whatever it likes, but
- * it must not write `schema_version` or `file_sha256`.
+ * The metadata in a snapshot's Parquet footer. All values are strings, and an empty one counts as absent. `import` and
+ * `sample` write all that they know: the source, its month, the totals and the codes may be unknown. Any other tool may
+ * leave out whatever it likes, but it must not write `schema_version` or `file_sha256`.
  */
 export const metadataSchema = v.partial(
   v.object({

@@ -10,8 +10,8 @@ import {
 import { identityOrder, stableOrder, taken } from "./sort.ts";
 
 /**
- * The rows of a snapshot in memory, ascending by CCN and APC code: what a reader makes of the columns' buffers, and what
- * a writer makes an Arrow table of.
+ * The rows of a snapshot in memory, ascending by CCN and APC code. A reader makes them from a file's columns, and a
+ * writer makes an Arrow table from them.
  */
 export interface TableParts {
   /** Texts of each facility, ascending by CCN; empty where absent. */

@@ -14,12 +14,13 @@ const quotaWord = 0;
 const burstWord = 1;
 /** Number of permits held. */
 const heldWord = 2;
-/** When the oldest permits expire. Later no permit may be used until the control thread has removed the expired. */
+/** When the oldest permits expire. From then on no permit may be used until the control thread has removed the expired ones. */
 const expiryWord = 3;
 /** The month of the permits and of the counts below. */
 const monthWord = 4;
-/** Until when requests without a permit are refused at once, and the number that `admit` returns for them. */
+/** Until when requests without a permit are refused at once. */
 const noneUntilWord = 5;
+/** What `admit` returns for these requests. */
 const reasonWord = 6;
 /** The requests of all servers in the month. The permits held count as used. */
 const usedWord = 7;

@@ -12,12 +12,11 @@ import type { Health, State } from "./state.ts";
 /** Loads the snapshots in the folder. An empty default folder is filled with a sample first. */
 
 const sampleYears = [2023, 2024];
-/**
- * How long a start loads files again that change while they are loaded, how often it does so at least, even if a load
- * takes longer, and the pause before each further load.
- */
+/** How long a start tries again to load files that change while they are loaded. */
 export const maxChangingMs = 5000;
+/** Minimum number of such tries, even if they take longer than `maxChangingMs`. */
 const minFurtherLoads = 2;
+/** The pause before each of these tries. */
 const changingPauseMs = 250;
 
 /** Checks that there is or will be a snapshot to serve. @throws DataError when there is none */
@@ -59,7 +58,7 @@ export async function loadData(
   return snapshots;
 }
 
-/** Loads the files with these names, also those that change while they are loaded if they stop changing soon. */
+/** Loads the files with these names. Tries again, for a while, to load those that change meanwhile. */
 async function settle(snapshots: SnapshotFolder, names: ReadonlySet<string>): Promise<void> {
   await unlessStopping(snapshots.settle(names));
   const endMs = performance.now() + maxChangingMs;

@@ -37,7 +37,7 @@ export type MakeWriting = (read: Read) => PageWriting;
 export type Read = (path: string, query: string) => object;
 
 export interface PageWriting {
-  /** Writes the numbers for an address into a page. @throws ApiError if not only the data is absent */
+  /** Writes the numbers for an address into a page. @throws ApiError for every fault but absent data */
   write(wanted: WantedPage): WrittenPage;
   /** Forgets what it keeps of the data versions that were served before. */
   forget(): void;
