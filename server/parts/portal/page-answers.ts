@@ -30,7 +30,7 @@ export class PageAnswers {
     this.#read = read;
   }
 
-  /** @param target path and query @throws ApiError if not only the data is absent */
+  /** @param target path and query @throws ApiError for every fault but absent data */
   at(target: string): PageAnswer {
     const kept = this.#kept.get(target);
     if (kept !== undefined) return kept;
