@@ -8,6 +8,7 @@ import {
   groupOfCode,
   hcpcsCodeIn,
   type Image,
+  isFirstMeant,
   listFacilities,
   procedureCodePattern,
   type RowCounts,
@@ -259,13 +260,20 @@ export function findsSurely(image: Image, kind: DocumentKind, text: string): boo
   return scores.length > 0 && scores[0] >= sureScore;
 }
 
-/** Names the search for a text, if it surely finds what is meant; otherwise a search for words. */
+/**
+ * Names the list that takes words for a procedure, if they mean one. Otherwise a search for them, if it surely finds something, or for
+ * other words.
+ */
 export function searchFor(image: Image, text: string): string {
+  const { scores, place } = search(image, "procedure", text, 0, 2);
   const isShown = text.length <= maxSearchCharacters && echoBare(text) === text;
-  return isShown && findsSurely(image, "procedure", text)
-    ? `${basePath}/healthcare/facilities?${new URLSearchParams({ procedure: text })} takes these words, and ` +
-        `${searchPath(text)} finds groups by them`
-    : `a search finds them by words, such as ${searchPath("knee replacement")}`;
+  if (isShown && place === null && isFirstMeant(scores))
+    return (
+      `${basePath}/healthcare/facilities?${new URLSearchParams({ procedure: text })} takes these words, and ` +
+      `${searchPath(text)} finds groups by them`
+    );
+  const isFound = isShown && scores.length > 0 && scores[0] >= sureScore;
+  return `a search finds them by words, such as ${searchPath(isFound ? text : "knee replacement")}`;
 }
 
 /** Names the newest data version for which `has` is true. */

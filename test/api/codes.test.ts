@@ -194,6 +194,29 @@ test("the search that a message names finds what is meant", () => {
     }
 });
 
+test("a message leads words to the list of facilities where that takes them, and only there", () => {
+  for (const asked of [
+    "knee",
+    "Knee Zylinder",
+    "Zylinder",
+    "Level Zylinder",
+    "knee in Alabama",
+    "5115 5116",
+  ]) {
+    const list = `/healthcare/facilities?${new URLSearchParams({ procedure: asked })}`;
+    let isTaken = true;
+    try {
+      ask(served, list);
+    } catch {
+      isTaken = false;
+    }
+    for (const target of pathsOf(asked)) {
+      const { message } = refusal(served, target);
+      assert.equal(message.includes(`/api/v1${list} takes these words`), isTaken, `${target}: ${message}`);
+    }
+  }
+});
+
 test("a message never shows more than 64 characters of a procedure, and no key", () => {
   const knees = "knee ".repeat(40).trim();
   for (const asked of [knees, `knee hcq_${"a1B2c3D4e5".repeat(5)}`])
