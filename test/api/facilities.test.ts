@@ -1,9 +1,6 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import path from "node:path";
 import { describe, test } from "node:test";
 import * as v from "valibot";
-import { readPlaces } from "../../datasets/places.ts";
 import { citiesOf, type FacilityField, type Snapshot } from "../../engine/index.ts";
 import type { Versions } from "../../server/api/endpoint.ts";
 import { facilitiesResponse } from "../../server/api/responses.ts";
@@ -485,25 +482,4 @@ test("a question for a year is pointed to the path of the year, and several stat
       /; \/healthcare\/facilities takes several, separated by commas$/,
     );
   assert.doesNotMatch(said("/search?q=x&state=ZZ"), /takes several/);
-});
-
-test("places come from the installed zipcodes package and lie in US states and territories", () => {
-  const { version, license } = JSON.parse(
-    readFileSync(path.resolve(import.meta.dirname, "../../node_modules/zipcodes/package.json"), "utf8"),
-  );
-  const { name, zip, latitude, longitude } = readPlaces();
-  assert.equal(license, "BSD");
-  assert.equal(name, `GeoNames postal codes (CC BY 4.0), as in npm's zipcodes ${version}`);
-  assert.ok(zip.length > 41_000 && zip.every((code, i) => i === 0 || code > zip[i - 1]));
-  const at = (code: number) => [latitude[zip.indexOf(code)] / 1e6, longitude[zip.indexOf(code)] / 1e6];
-  assert.deepEqual(at(10001), [40.7484, -73.9967]);
-  assert.deepEqual(at(96910), [13.47, 144.74]);
-  // 09001 is a military address abroad. 10200 has a longitude with the wrong sign in the source table.
-  const { cities } = readPlaces();
-  const newYork = cities?.key.indexOf("newyork NY") ?? -1;
-  const nearManhattan = [cities?.latitude, cities?.longitude].map(
-    (axis) => Math.round(axis?.[newYork] ?? 0) / 1e6,
-  );
-  assert.deepEqual([cities?.name[newYork], nearManhattan.map(Math.round)], ["New York, NY", [41, -74]]);
-  for (const absent of [9001, 10200]) assert.equal(zip.indexOf(absent), -1);
 });

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import fs, { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import path from "node:path";
 import { test } from "node:test";
 import { publishSnapshot } from "../../datasets/revisions.ts";
@@ -71,3 +72,29 @@ test("an output folder that can't be created gives one error", () => {
       "/proc/nothing/here: found a folder that can't be written (ENOENT), expected a folder that can be written",
   });
 });
+
+for (const [code, found] of [
+  ["ENOSPC", "no room on its disk (ENOSPC)"],
+  ["EDQUOT", "no room on its disk (EDQUOT)"],
+  ["EEXIST", "a name that is taken, although no such file exists"],
+] as const)
+  test(`a snapshot that the system refuses (${code}) gives one error and leaves no file`, (t) => {
+    const out = path.join(folder, code);
+    const writes = t.mock.method(fs, "linkSync", () => {
+      throw Object.assign(new Error(code), { code, syscall: "link" });
+    });
+    syncBuiltinESMExports();
+    t.after(() => {
+      writes.mock.restore();
+      syncBuiltinESMExports();
+    });
+    const expected =
+      code === "EEXIST"
+        ? "a folder that can be written"
+        : "2 KiB of room: name a folder on another disk, or delete other files from this one";
+    assert.throws(() => publishSnapshot(out, 2024, [], () => new Uint8Array(1025)), {
+      name: "DataError",
+      message: `${out}: found ${found}, expected ${expected}`,
+    });
+    assert.deepEqual(readdirSync(out), []);
+  });

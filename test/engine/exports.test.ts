@@ -14,7 +14,7 @@ import {
   textAt,
 } from "../../engine/query.ts";
 import { expectedRows } from "../support/exported-rows.ts";
-import { randomSnapshot } from "../support/fixtures.ts";
+import { randomSnapshot, type ShortRow, snapshotOf } from "../support/fixtures.ts";
 import { rounds } from "../support/rounds.ts";
 
 const maxPieceBytes = 16 * 2 ** 10;
@@ -86,5 +86,40 @@ test("a dictionary of an Arrow export has each text of the exported rows once, i
         }
       }
     }
+  }
+});
+
+test("exports of more facilities than a piece has room for have every row, and so has one row after thousands of others", () => {
+  // 16 KiB have 4,096 offsets, and fewer of these names. So many rows are scanned at a time.
+  const facilities = 4200;
+  const rows = Array.from(
+    { length: facilities },
+    (_, i): ShortRow => [...([String(10_000 + i).padStart(6, "0"), "AL", "5072", 100 + i, 50] as const)],
+  );
+  const last = rows[facilities - 1][0];
+  const snapshot = snapshotOf([...rows, [last, "AL", "5073", 7, 5]]);
+  const image = attachImage(buildImage(snapshot));
+  const all = expectedRows(snapshot);
+  for (const procedure of [null, image.codes.indexOf("5073")]) {
+    const scope = { procedure, state: null };
+    const expected = all.filter(({ code }) => procedure === null || code === "5073");
+    const table = tableFromIPC(joined(arrowPieces(image, scope)));
+    for (const name of ["ccn", "facility", "submitted_charge"])
+      assert.deepEqual(
+        [...(table.getChild(name) ?? [])],
+        expected.map((row) => row[name]),
+      );
+    const csv = joined(csvPieces(image, scope));
+    assert.equal(csv.length, csvBytes(image, scope));
+    const ccns = csv
+      .toString()
+      .trimEnd()
+      .split("\r\n")
+      .slice(1)
+      .map((line) => line.split(",")[2]);
+    assert.deepEqual(
+      ccns,
+      expected.map(({ ccn }) => ccn),
+    );
   }
 });

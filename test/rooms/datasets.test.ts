@@ -7,5 +7,6 @@ import "../datasets/import-command.test.ts";
 import "../datasets/import-errors.test.ts";
 import "../datasets/import.test.ts";
 import "../datasets/other-tools.test.ts";
+import "../datasets/places.test.ts";
 import "../datasets/revisions.test.ts";
 import "../datasets/totals.test.ts";

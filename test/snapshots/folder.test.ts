@@ -23,6 +23,7 @@ import { getPriority } from "node:os";
 import path from "node:path";
 import { after, test } from "node:test";
 import { setImmediate as immediate } from "node:timers/promises";
+import { Worker } from "node:worker_threads";
 import pino from "pino";
 import * as v from "valibot";
 import { defaultSampleSeed, syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
@@ -933,6 +934,68 @@ test("a load that takes too long is aborted and its file refused", async () => {
       "2024.1.parquet: found no end of its load within 1 ms, expected a snapshot that can be loaded",
     ],
   ]);
+});
+
+test("one loader thread refuses wrong files with their reason, and loads a sound file after each", async () => {
+  const loader = new Loader({ maxBytes: 100 * 2 ** 20 });
+  const folder = temporaryFolder();
+  const load = async (bytes: Uint8Array) => {
+    const [name, rows]: [string, number[]] = ["2024.1.parquet", []];
+    const file = path.join(folder, name);
+    writeFileSync(file, bytes);
+    const wanted = {
+      name,
+      path: file,
+      onRows: (count: number) => void rows.push(count),
+      isBackground: false,
+    };
+    const loaded = await loader.load(wanted);
+    assert.deepEqual(rows, [1], "rows are reported");
+    return loaded;
+  };
+  const sound = fileOf("2024.1");
+  const unpriced = encodeSnapshot(snapshotAs("2024.1", [["010001", "AL", "5072", null, null]]));
+  const refusals: [Uint8Array, RegExp][] = [
+    [Buffer.from("no snapshot"), /^2024\.1\.parquet: found .*, expected /],
+    [unpriced, /^2024\.1\.parquet: found no priced row, expected at least one$/],
+    [
+      new Uint8Array(61 * 2 ** 20),
+      /^2024\.1\.parquet: size: found 63963136 bytes, expected at most 62914560 for a load on this machine$/,
+    ],
+  ];
+  let threads = 0;
+  const count = () => void threads++;
+  process.on("worker", count);
+  for (const [bytes, message] of refusals) {
+    await assert.rejects(load(bytes), { name: "DataError", message });
+    const { image, file, warnings } = await load(sound);
+    assert.equal(attachImage(image).description.counts.rows, 1);
+    assert.deepEqual(
+      [Buffer.from(file.bytes), file.sha256, file.isChecked, warnings],
+      [sound, hash("sha256", sound), true, []],
+    );
+  }
+  assert.equal(threads, 1);
+  process.off("worker", count);
+  await loader.end();
+});
+
+test("memory that runs out in a loader thread refuses the file, and another error of the thread doesn't", async (t) => {
+  const file = path.join(temporaryFolder(), "2024.1.parquet");
+  writeFileSync(file, fileOf("2024.1"));
+  const wanted: Wanted = { name: "2024.1.parquet", path: file, onRows: () => {}, isBackground: false };
+  let error: Error = Object.assign(new Error("heap"), { code: "ERR_WORKER_OUT_OF_MEMORY" });
+  t.mock.method(Worker.prototype, "postMessage", function (this: Worker) {
+    this.emit("error", error);
+  });
+  const loader = new Loader();
+  await assert.rejects(loader.load(wanted), {
+    name: "DataError",
+    message:
+      "2024.1.parquet: memory needed for the load: found more than the loader's heap, expected a snapshot that fits",
+  });
+  error = new Error("another");
+  await assert.rejects(loader.load(wanted), error);
 });
 
 function sampleOf(version: string, seed = defaultSampleSeed): Buffer {

@@ -16,7 +16,8 @@ import { syncBuiltinESMExports } from "node:module";
 import path from "node:path";
 import { after, test } from "node:test";
 import Database from "better-sqlite3";
-import { backUp } from "../../server/store/backup.ts";
+import { readAccounts } from "../../server/accounts/transfer.ts";
+import { backUp, exportAccounts } from "../../server/store/backup.ts";
 import { narrowAccess } from "../../server/store/private-files.ts";
 import { registryOf } from "../../server/store/registry.ts";
 import { keepReserve, withReserve } from "../../server/store/room.ts";
@@ -519,3 +520,70 @@ test("a start writes nothing that needs room: no journal of the lock, and not th
   checkServed(folder);
   guard.close();
 });
+
+test("a folder that another server has locked, or that can't be used, is refused with its reason", (t) => {
+  const folder = temporaryFolder();
+  let error: Error = new Database.SqliteError("database is locked", "SQLITE_BUSY");
+  const fail = () => {
+    throw error;
+  };
+  t.mock.method(Database.prototype, "exec", fail);
+  const refused = (message: string) =>
+    assert.throws(() => new StateGuard(folder), {
+      name: "DataError",
+      message: `STATE_DIR ${folder}: ${message}`,
+    });
+  refused("found another server that uses it, expected a folder of its own for each server");
+  error = new Database.SqliteError("disk I/O error", "SQLITE_IOERR");
+  refused("found disk I/O error, expected a folder that can be read and written; STATE_DIR may name another");
+  error = new Database.SqliteError("database or disk is full", "SQLITE_FULL");
+  refused(
+    "found no room on its disk, expected at least 512 KiB of room: delete other files from the disk, or move STATE_DIR to another disk",
+  );
+});
+
+test("every database that a backup, an export, an import or a question for versions opens is closed again", (t) => {
+  const folder = temporaryFolder();
+  const store = Store.open(folder);
+  store.accounts.create({ ...account, name: "a" }, new Date());
+  const opened = new Set<Database.Database>();
+  for (const name of ["pragma", "prepare"] as const) {
+    const original = Database.prototype[name] as (...args: unknown[]) => unknown;
+    t.mock.method(Database.prototype, name, function (this: Database.Database, ...args: unknown[]) {
+      opened.add(this);
+      return original.apply(this, args);
+    });
+  }
+  const [backup, exported] = ["backup", "export"].map((name) => path.join(temporaryFolder(), name));
+  backUp(folder, backup);
+  assert.throws(() => backUp(folder, backup), { message: `can't write ${backup}: file already exists` });
+  registryOf({ STATE_DIR: folder });
+  exportAccounts(store, exported);
+  assert.deepEqual(
+    readAccounts(exported).map(({ name }) => name),
+    ["a"],
+  );
+  assert.throws(() => readAccounts(path.join(folder, "nothing")));
+  store.close();
+  assert.ok(opened.size > 7);
+  assert.deepEqual(
+    [...opened].filter(({ open }) => open).map(({ name }) => name),
+    [],
+  );
+});
+
+for (const code of ["ENOSPC", "EDQUOT"])
+  test(`a backup without room (${code}) says how much it needs, and leaves no file`, (t) => {
+    const folder = temporaryFolder();
+    Store.open(folder).close();
+    const file = path.join(temporaryFolder(), "backup");
+    t.mock.method(Store.prototype, "copyTo", () => {
+      throw Object.assign(new Error(code), { code, syscall: "write" });
+    });
+    const kibibytes = Math.ceil(statSync(path.join(folder, "state.sqlite")).size / 1024);
+    assert.throws(() => backUp(folder, file), {
+      name: "DataError",
+      message: `file ${file}: found no room on its disk, expected ${kibibytes} KiB of room: name a file on another disk, or delete other files from this one`,
+    });
+    assert.deepEqual(readdirSync(path.dirname(file)), []);
+  });
