@@ -9,4 +9,5 @@ import "../datasets/import.test.ts";
 import "../datasets/other-tools.test.ts";
 import "../datasets/places.test.ts";
 import "../datasets/revisions.test.ts";
+import "../datasets/sample.test.ts";
 import "../datasets/totals.test.ts";
