@@ -79,7 +79,7 @@ const columnNames: ReadonlySet<string> = new Set(snapshotColumns.map(({ name }) 
  *
  * @throws DataError when the file has no row, is too large, or has the same rows again and again
  */
-export function rowGroups({ file }: SnapshotHead, subject: string): RowGroup[] {
+export function rowGroups({ file }: Pick<SnapshotHead, "file">, subject: string): RowGroup[] {
   const groups = file.groups.map((group): RowGroup => {
     const bytesOf = (names: ReadonlySet<string>) =>
       group.columns.reduce((sum, { path, bytes }) => sum + (names.has(path[0]) ? bytes : 0), 0);

@@ -222,6 +222,19 @@ test("304, HEAD and error responses count against the quota", async () => {
   }
 });
 
+test("the usage is told anew to every request, which counts itself", async () => {
+  const used: number[] = [];
+  for (let i = 0; i < 4; i++) {
+    const { status, body } = await send("GET /api/v1/usage");
+    assert.equal(status, 200);
+    used.push(JSON.parse(body.toString()).quota.used);
+  }
+  assert.deepEqual(
+    used,
+    used.map((_, i) => used[0] + i),
+  );
+});
+
 function checkRefused(answer: Answer, ceiling: string, message: RegExp): void {
   assert.equal(answer.status, 429);
   const { type, ceiling: reached, message: said } = answer.error();

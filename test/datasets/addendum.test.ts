@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { truncateSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { contradictedCodes, readAddendum } from "../../datasets/cms/addendum.ts";
@@ -63,6 +63,18 @@ test("Windows-1252 and UTF-8 give the same descriptors, and codes and APCs are n
   const windows = text.replace("é", "\xe9").replace("–", "\x96").replace("“", "\x93").replace("”", "\x94");
   for (const content of [text, Buffer.from(windows, "latin1")])
     assert.deepEqual((await read(content)).codes, [hcpcs("G0105", "0012", "Café – “quoted”")]);
+});
+
+test("an addendum may have 128 MiB, and a larger file isn't read", async () => {
+  const file = fileOf("");
+  truncateSync(file, 2 ** 27 + 1);
+  await assert.rejects(readAddendum(file), {
+    name: "DataError",
+    message: `${file}: found 134217729 bytes, expected the CSV file of CMS's OPPS Addendum B, with the columns HCPCS Code, Short Descriptor and APC; it has at most 134217728 bytes`,
+  });
+  await assert.rejects(readAddendum(`${file}.missing`), {
+    message: `${file}.missing: found no readable file (ENOENT), expected a CSV file`,
+  });
 });
 
 test("an invalid addendum is rejected with one error", async () => {

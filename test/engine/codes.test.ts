@@ -9,6 +9,7 @@ import {
   sealSnapshot,
   textAt,
 } from "../../engine/index.ts";
+import { hcpcsCodeIn, isHcpcsCode, otherCodeIn, withoutDiagnoses } from "../../engine/search/codes.ts";
 import { hcpcs } from "../support/addendum.ts";
 import { contentOf, columnsOf as fileColumns, readBack, snapshotOf } from "../support/fixtures.ts";
 import { fileOf, metadataOf } from "../support/parquet-file.ts";
@@ -95,4 +96,50 @@ test("an image holds each procedure's HCPCS codes as JSON, or null if the snapsh
   ]);
   assert.deepEqual(includesOf(withCodes(codes.slice(1)))[0], []);
   assert.deepEqual(includesOf(plain), [null, null]);
+});
+
+test("codes of other systems are told apart by their forms", () => {
+  const systems: [RegExp | undefined, string[]][] = [
+    [
+      / is a DRG, /,
+      ["DRG 1", "drg470", "MS-DRG 470", "apr-drg: 47", "DRGs no. 470", "DRG code 470", "drg number 3"],
+    ],
+    [
+      /^ICD codes /,
+      ["ICD-10", "icd 9", "icd11", "ICD-10-CM", "icd 10 pcs", "icd code", "M17.11", "s72.001a", "Z00.0"],
+    ],
+    [/^1234567893 looks like an NPI, /, ["1234567893", "npi 1234567893"]],
+    [/^2234567893 looks like an NPI, /, ["2234567893"]],
+    [
+      undefined,
+      [
+        "drg",
+        "drgx 470",
+        "DRG 4700x",
+        "icd",
+        "icd 12",
+        "U07.1",
+        "17.11",
+        "12345678931",
+        "3234567893",
+        "123456789",
+      ],
+    ],
+  ];
+  for (const [meaning, texts] of systems)
+    for (const text of texts) {
+      const said = otherCodeIn(text);
+      if (meaning === undefined) assert.equal(said, undefined, text);
+      else assert.match(said ?? "", meaning, text);
+    }
+  assert.match(otherCodeIn("ms-drg 470") ?? "", /^MS-DRG 470 is a DRG, /);
+  assert.deepEqual(withoutDiagnoses("knee m17.11 ICD-10 z00.0"), {
+    rest: `knee${" ".repeat(6)}`,
+    diagnoses: ["M17.11", "Z00.0"],
+  });
+  assert.deepEqual(withoutDiagnoses("knee ICD-10"), { rest: "knee ICD-10", diagnoses: [] });
+  assert.equal(hcpcsCodeIn("the g0105 or 27447"), "G0105");
+  assert.equal(hcpcsCodeIn("knee 5115"), undefined);
+  const codes = ["27447", "g0105", "0616T", "5115", "274477", "GG105"];
+  assert.deepEqual(codes.map(isHcpcsCode), [true, true, true, false, false, false]);
 });

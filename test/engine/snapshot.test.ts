@@ -17,6 +17,7 @@ import {
 } from "../../engine/index.ts";
 import { arrow } from "../../engine/snapshot/arrow.ts";
 import { readsOf } from "../../engine/snapshot/columns.ts";
+import { rowGroups } from "../../engine/snapshot/footer.ts";
 import { fileSha256Key } from "../../engine/snapshot/integrity.ts";
 import { dataPath } from "../support/data.ts";
 import {
@@ -911,6 +912,63 @@ test("a file that needs more memory than a load may take is refused before it is
       error.message,
     );
   });
+});
+
+test("a footer may declare as many rows and bytes as the limits say, and not one more or less", () => {
+  const head = (...groups: [rows: number, ccn: number, name: number, other: number][]) => ({
+    file: {
+      metadata: new Map(),
+      groups: groups.map(([rows, ccn, name, other]) => ({
+        rows,
+        columns: Object.entries({ ccn, city: name, ignored: other }).map(([column, bytes]) => ({
+          ...{ path: [column], bytes, isLzo: false },
+        })),
+      })),
+      read: async () => assert.fail("nothing is read"),
+    },
+  });
+  const most = (rows: number) => 2 ** 20 + 512 * rows;
+  const accepted: Parameters<typeof head>[] = [
+    [[1, 0, most(1), 2 ** 30]],
+    [[50_000_000, 6_250_000, 0, 0]],
+    [
+      [9, 1, 0, 0],
+      [1, 0, 0, 0],
+    ],
+  ];
+  for (const groups of accepted)
+    assert.deepEqual(
+      rowGroups(head(...groups), "s"),
+      groups.map(([rows, ccn, name]) => ({ rows, bytes: ccn + name, keyBytes: ccn })),
+    );
+  const negative =
+    "s: footer: found a negative number of rows or bytes, expected the numbers of its row groups";
+  const refused: [Parameters<typeof head>, string][] = [
+    [[[1, 0, most(1) + 1, 0]], "s: decoded size: found 1049089 bytes, expected at most 1049088 for 1 rows"],
+    [[[50_000_001, 2 ** 25, 0, 0]], "s: rows: found 50000001, expected at most 50000000"],
+    [[[0, 0, 0, 0]], "s: rows: found none, expected at least one"],
+    [
+      [[10, 1, 0, 0]],
+      "s: columns ccn and procedure_code: found 1 bytes for 10 rows, expected each pair in one row, which takes at least a bit per row",
+    ],
+    [
+      [
+        [2, 1, 0, 0],
+        [-1, 1, 0, 0],
+      ],
+      negative,
+    ],
+    [
+      [
+        [2, 1, 0, 0],
+        [1, -1, 0, 0],
+      ],
+      negative,
+    ],
+    [[[Number.NaN, 1, 0, 0]], negative],
+  ];
+  for (const [groups, message] of refused)
+    assert.throws(() => rowGroups(head(...groups), "s"), { name: "DataError", message });
 });
 
 test("a file is read in steps of whole row groups, small ones together", () => {
