@@ -1,7 +1,7 @@
 import { test } from "node:test";
 import { assertApproved, outlineOf } from "../../support/approved.ts";
 import { all, click, drawn, open, requests, textOf } from "../../support/drawn-page.ts";
-import { copies, type FakeElement, saved } from "../../support/fake-dom.ts";
+import { copies, type FakeElement, pictures, saved, savedBlobs } from "../../support/fake-dom.ts";
 
 /** Tests that pages with few numbers are drawn as they were approved, with the requests that they send. */
 
@@ -46,7 +46,7 @@ async function clicked(root: FakeElement): Promise<string> {
   const lines: string[] = [];
   const openers = () => all(root, ".actions button[aria-expanded]");
   for (let i = 0; i < openers().length; i++) {
-    const [copied, files] = [copies.length, saved.length];
+    const [copied, files, drawings] = [copies.length, saved.length, pictures.length];
     await click(openers()[i]);
     const card = openers()[i].closest("section");
     lines.push(`${card?.getAttribute("class")}: ${textOf(openers()[i])}\n`);
@@ -58,7 +58,11 @@ async function clicked(root: FakeElement): Promise<string> {
       while (all(root, "button").some((each) => textOf(each) === "saving…")) await drawn();
     }
     for (const text of copies.slice(copied)) lines.push(` copied: ${text}\n`);
-    for (const file of saved.slice(files)) lines.push(` saved: ${file}\n`);
+    for (const [k, file] of saved.slice(files).entries())
+      lines.push(` saved: ${file}\n${await savedBlobs[files + k].text()}\n`);
+    // Of a picture's elements, those outside its drawings: the drawings are those of the page.
+    for (const picture of pictures.slice(drawings))
+      lines.push(`${picture.getAttribute("viewBox")}\n${outlineOf(picture).replaceAll(/^ .*\n/gm, "")}`);
     await click(openers()[i]);
   }
   return lines.join("");
