@@ -5,7 +5,8 @@ import { type TestContext, test } from "node:test";
 import Database from "better-sqlite3";
 import { Accounts } from "../../server/accounts/sync.ts";
 import { closers, log } from "../../server/control/running.ts";
-import { Health, keepState, saveAtEnd } from "../../server/control/state.ts";
+import { Health, keepState, openState, saveAtEnd, settleState } from "../../server/control/state.ts";
+import { readSettings } from "../../server/shared/settings.ts";
 import { StateGuard } from "../../server/store/state-guard.ts";
 import { Store } from "../../server/store/store.ts";
 import { temporaryFolder } from "../support/server.ts";
@@ -88,4 +89,103 @@ test("a stop on a full disk saves the last counts in the room of the reserve", (
   closers.pop()?.();
   assert.deepEqual([saves, errors, process.exitCode], [2, [], undefined]);
   assert.ok(store.progress.savedAt() !== undefined);
+});
+
+test("while the state's files are gone, nothing is saved, and that is told once", async (t) => {
+  t.mock.timers.enable({ apis: ["setInterval"] });
+  const { store, guard, health, errors } = opened(t);
+  const told: unknown[] = [];
+  t.mock.method(log, "info", (text: unknown) => told.push(text));
+  let fault: string | undefined = "state.sqlite is gone";
+  t.mock.method(guard, "fault", () => fault);
+  const before = closers.length;
+  t.after(() => {
+    for (const close of closers.splice(before)) close();
+  });
+  let saves = 0;
+  keepState(health, { store, guard }, new Accounts(store, Date.now()), () => saves++);
+  for (let i = 0; i < 2; i++) t.mock.timers.tick(1000);
+  assert.deepEqual([saves, health.fault, health.isSaved, health.isFit], [0, fault, false, false]);
+  assert.deepEqual(
+    errors.map(([details]) => details),
+    [{ reason: fault }],
+  );
+  assert.match(
+    String(errors[0][1]),
+    /^the state isn't what was opened: requests are counted in memory only, /,
+  );
+  fault = undefined;
+  t.mock.timers.tick(1000);
+  assert.deepEqual([saves, health.fault, health.isSaved, health.isFit], [1, undefined, true, true]);
+  assert.deepEqual(told, ["the files of the state can be used again"]);
+});
+
+test("a server isn't fit before it is ready, and while it has never read the accounts", () => {
+  const health = new Health();
+  assert.equal(health.isFit, false);
+  health.isReady = true;
+  assert.equal(health.isFit, true);
+  health.isUnread = () => true;
+  assert.equal(health.isFit, false);
+});
+
+test("a start warns of a new state and of an old one, and a disk that is full doesn't end it", (t) => {
+  const warned: unknown[][] = [];
+  t.mock.method(log, "warn", (...told: unknown[]) => warned.push(told));
+  const errors: unknown[][] = [];
+  t.mock.method(log, "error", (...told: unknown[]) => errors.push(told));
+  const settings = readSettings({ STATE_DIR: temporaryFolder() });
+  assert.ok(!Array.isArray(settings));
+  /** Opens the state as a start does, and ends at once. */
+  const start = (isShared: boolean, work: (state: ReturnType<typeof openState>) => void = () => {}) => {
+    const before = closers.length;
+    warned.length = 0;
+    try {
+      work(openState(settings, isShared));
+    } finally {
+      for (const close of closers.splice(before).toReversed()) close();
+    }
+    return warned.map(([, text]) => String(text).slice(0, 20));
+  };
+  const minutesAgo = (count: number) => new Date(Date.now() - 60_000 * count);
+  assert.deepEqual(
+    start(false, ({ store }) => store.progress.noteSaved(minutesAgo(59))),
+    ["made a new state: wi"],
+  );
+  assert.deepEqual(
+    start(false, ({ store }) => store.progress.noteSaved(minutesAgo(185))),
+    [],
+  );
+  const health = new Health();
+  const old = start(false, ({ store, guard }) => {
+    assert.equal((warned[0][0] as { hours: number }).hours, 3);
+    const { mock } = t.mock.method(guard, "keepRoom", () => {
+      throw full;
+    });
+    settleState(health, { store, guard });
+    mock.restore();
+    store.progress.noteSaved(new Date(Date.now() + 7_200_000));
+    store.directory.take([], { version: 1, id: "00000000-0000-4000-8000-000000000000" });
+  });
+  assert.deepEqual(old, ["the state was last s"]);
+  assert.deepEqual([health.isSaved, health.hasRoom], [false, false]);
+  assert.deepEqual(errors, [
+    [{ reason: full.message }, "the disk of the state is full: the server isn't ready"],
+  ]);
+  assert.deepEqual(start(true), []);
+  assert.throws(() => start(false), /copy/);
+});
+
+test("a stop without the state's files can't save the last counts, and says so", (t) => {
+  const { store, guard, errors } = opened(t);
+  t.after(() => {
+    process.exitCode = undefined;
+  });
+  t.mock.method(guard, "fault", () => "it is gone");
+  saveAtEnd({ store, guard }, () => assert.fail("nothing is saved"));
+  closers.pop()?.();
+  assert.deepEqual(
+    [errors, process.exitCode],
+    [[[{ reason: "it is gone" }, "the last counts can't be saved"]], 1],
+  );
 });

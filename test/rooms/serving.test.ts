@@ -2,6 +2,7 @@
 import "../support/mapped.ts";
 import "../serving/access-log.test.ts";
 import "../serving/answer-cache.test.ts";
+import "../serving/ceiling-errors.test.ts";
 import "../serving/client-address.test.ts";
 import "../serving/heads.test.ts";
 import "../serving/kept.test.ts";
