@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { clientOf } from "../../server/serving/client-address.ts";
+import { clientAddress, clientOf } from "../../server/serving/client-address.ts";
 
 for (const [address, client] of [
   ["192.0.2.1", "192.0.2.1"],
@@ -33,3 +33,12 @@ for (const [address, client] of [
   test(`the client of address ${JSON.stringify(address)} is ${client}`, () => {
     assert.equal(clientOf(address), client);
   });
+
+test("the client is found behind as many proxies as are trusted", () => {
+  const [forwardedFor, address] = ["198.51.100.1, 203.0.113.1", "192.0.2.9"];
+  assert.deepEqual(
+    [0, 1, 2, 3].map((proxies) => clientAddress({ forwardedFor, address }, proxies)),
+    [address, "203.0.113.1", "198.51.100.1", "unknown"],
+  );
+  assert.equal(clientAddress({ forwardedFor: "", address }, 1), address);
+});

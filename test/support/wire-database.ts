@@ -26,6 +26,8 @@ export class WireDatabase {
   connections = 0;
   /** While the database is away, it closes connections. */
   isAway = false;
+  /** While the database is silent, it doesn't answer. */
+  isSilent = false;
   /** The code with which a query is refused, by its text; undefined for none. A start has the text `user`. */
   refusal: (text: string) => string | undefined = () => undefined;
 
@@ -64,6 +66,7 @@ export class WireDatabase {
   }
 
   async #run(chunk: Buffer, socket: Socket): Promise<void> {
+    if (this.isSilent) return;
     const answer = await this.#database.execProtocolRaw(chunk);
     if (socket.writable) socket.write(answer);
   }

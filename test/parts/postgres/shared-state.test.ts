@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, beforeEach, type TestContext, test } from "node:test";
+import { after, type TestContext, test } from "node:test";
 import { pino } from "pino";
 import { makeKey } from "../../../server/accounts/changes.ts";
 import { quotaExceeded } from "../../../server/accounts/limits.ts";
@@ -15,27 +15,30 @@ import { dayName, monthName, monthOf } from "../../../server/shared/months.ts";
 import { readSettings } from "../../../server/shared/settings.ts";
 import { Store } from "../../../server/store/store.ts";
 import { until } from "../../support/connection.ts";
-import { newDatabase } from "../../support/virtual-database.ts";
+import { commonDatabase } from "../../support/virtual-database.ts";
 import { WireDatabase } from "../../support/wire-database.ts";
 
 /** Tests servers and commands with a database that they connect to: PostgreSQL as WebAssembly. */
 
-const database = await newDatabase();
+const database = await commonDatabase();
 const wire = await WireDatabase.serve(database);
-after(async () => {
-  wire.close();
-  await database.close();
-});
+after(() => wire.close());
 
 const sql = async <Row>(text: string) => (await database.query<Row>(text)).rows;
 
 const emptied =
   "TRUNCATE hcqs.changes, hcqs.rows, hcqs.limits, hcqs.days, hcqs.turns; UPDATE hcqs.installed SET schema_version = 1";
-beforeEach(async () => {
-  wire.refusal = () => undefined;
-  wire.isAway = false;
-  await database.exec(emptied);
-});
+/** Runs a test with an empty database that is there. A hook would run for the tests of other files, too. */
+const testEmpty = (name: string, work: (t: TestContext) => Promise<void>) =>
+  test(name, async (t) => {
+    wire.refusal = () => undefined;
+    wire.isAway = false;
+    wire.isSilent = false;
+    // However slow the machine is, no answer comes too late, unless a test lets the time pass.
+    t.mock.timers.enable({ apis: ["setTimeout"] });
+    await database.exec(emptied);
+    await work(t);
+  });
 
 const open = (t: TestContext, urls: readonly string[], mayInstall = true) => {
   const opened = new Database(urls, () => mayInstall);
@@ -43,9 +46,28 @@ const open = (t: TestContext, urls: readonly string[], mayInstall = true) => {
   return opened;
 };
 
+testEmpty("a query without an answer fails after 2 s, and its connection isn't used again", async (t) => {
+  const client = open(t, [wire.url]);
+  await client.query("SELECT 1");
+  const before = wire.connections;
+  wire.isSilent = true;
+  let isOver = false;
+  const asked = assert.rejects(client.query("SELECT 2"), { message: "no answer" }).finally(() => {
+    isOver = true;
+  });
+  t.mock.timers.tick(1999);
+  await new Promise(setImmediate);
+  assert.ok(!isOver);
+  t.mock.timers.tick(1);
+  await asked;
+  wire.isSilent = false;
+  assert.deepEqual(await client.query("SELECT 1 AS one"), [{ one: 1 }]);
+  assert.equal(wire.connections, before + 1);
+});
+
 const closedPort = "postgres://u:geheim@127.0.0.1:1/d";
 
-test("queries are answered together, and one that is refused leaves the connection", async (t) => {
+testEmpty("queries are answered together, and one that is refused leaves the connection", async (t) => {
   const client = open(t, [wire.url]);
   const before = wire.connections;
   const answers = await Promise.all([
@@ -58,7 +80,7 @@ test("queries are answered together, and one that is refused leaves the connecti
   assert.equal(wire.connections, before + 1);
 });
 
-test("a connection that ends is replaced by the next query, and hosts are tried in turn", async (t) => {
+testEmpty("a connection that ends is replaced by the next query, and hosts are tried in turn", async (t) => {
   const client = open(t, [closedPort, wire.url]);
   const before = wire.connections;
   const one = () => client.query("SELECT 1 AS one");
@@ -72,15 +94,18 @@ test("a connection that ends is replaced by the next query, and hosts are tried 
   await assert.rejects(client.query("SELECT 1"), /the connection is closed/);
 });
 
-test("a query that can't be answered for now ends its connection, and the next one makes another", async (t) => {
-  const client = open(t, [wire.url]);
-  await client.query("SELECT 1");
-  const before = wire.connections;
-  wire.refusal = (text) => (text.includes("SELECT 2") ? "57P01" : undefined);
-  await assert.rejects(client.query("SELECT 2"), { name: "Error", message: "refused by the test" });
-  await client.query("SELECT 1");
-  assert.equal(wire.connections, before + 1);
-});
+testEmpty(
+  "a query that can't be answered for now ends its connection, and the next one makes another",
+  async (t) => {
+    const client = open(t, [wire.url]);
+    await client.query("SELECT 1");
+    const before = wire.connections;
+    wire.refusal = (text) => (text.includes("SELECT 2") ? "57P01" : undefined);
+    await assert.rejects(client.query("SELECT 2"), { name: "Error", message: "refused by the test" });
+    await client.query("SELECT 1");
+    assert.equal(wire.connections, before + 1);
+  },
+);
 
 for (const [code, expected, isLasting] of [
   ["28P01", "a user and password that the database accepts", true],
@@ -91,56 +116,62 @@ for (const [code, expected, isLasting] of [
   ["08006", "a database that answers: see that it runs and can be reached from here", false],
   ["XX000", "a database that answers: see that it runs and can be reached from here", true],
 ] as const)
-  test(`a start that is refused with ${code} is told in words, and tried again after a pause`, async (t) => {
-    let nowMs = 0;
-    t.mock.method(performance, "now", () => nowMs);
-    wire.refusal = (text) => (text.includes("user\0") ? code : undefined);
-    const client = open(t, [closedPort, wire.url]);
-    // A fault that a later try won't mend says more than a host that is away.
-    const said = isLasting ? "DataError" : "Error";
-    const fault = await client.query("SELECT 1").catch((error) => error);
-    assert.equal(fault.name, said);
-    assert.equal(
-      fault.expected,
-      isLasting ? expected : "a database that answers: see that it runs and can be reached from here",
-    );
-    const { connections } = wire;
-    for (const [ms, tries] of [
-      [249, 0],
-      [250, 1],
-      [749, 1],
-      [750, 2],
-      [1749, 2],
-      [1750, 3],
-      [2749, 3],
-      [2750, 4],
-    ]) {
-      nowMs = ms;
-      await assert.rejects(client.query("SELECT 1"), { message: fault.message });
-      assert.equal(wire.connections - connections, tries, `${ms} ms`);
+  testEmpty(
+    `a start that is refused with ${code} is told in words, and tried again after a pause`,
+    async (t) => {
+      let nowMs = 0;
+      t.mock.method(performance, "now", () => nowMs);
+      wire.refusal = (text) => (text.includes("user\0") ? code : undefined);
+      const client = open(t, [closedPort, wire.url]);
+      // A fault that a later try won't mend says more than a host that is away.
+      const said = isLasting ? "DataError" : "Error";
+      const fault = await client.query("SELECT 1").catch((error) => error);
+      assert.equal(fault.name, said);
+      assert.equal(
+        fault.expected,
+        isLasting ? expected : "a database that answers: see that it runs and can be reached from here",
+      );
+      const { connections } = wire;
+      for (const [ms, tries] of [
+        [249, 0],
+        [250, 1],
+        [749, 1],
+        [750, 2],
+        [1749, 2],
+        [1750, 3],
+        [2749, 3],
+        [2750, 4],
+      ]) {
+        nowMs = ms;
+        await assert.rejects(client.query("SELECT 1"), { message: fault.message });
+        assert.equal(wire.connections - connections, tries, `${ms} ms`);
+      }
+      wire.refusal = () => undefined;
+      nowMs = 3750;
+      assert.deepEqual(await client.query("SELECT 1 AS one"), [{ one: 1 }]);
+    },
+  );
+
+testEmpty(
+  "without a mode, a server that refuses without TLS by its rules is tried again, and another fault isn't",
+  async (t) => {
+    for (const [code, mode, tries] of [
+      ["28000", "prefer", 1],
+      ["28P01", "allow", 1],
+      ["28000", "allow", 1],
+    ] as const) {
+      wire.refusal = (text) => (text.includes("user\0") ? code : undefined);
+      const { connections } = wire;
+      await assert.rejects(open(t, [`${wire.url}?sslmode=${mode}`]).query("SELECT 1"));
+      assert.equal(wire.connections - connections, tries, `${code} ${mode}`);
     }
     wire.refusal = () => undefined;
-    nowMs = 3750;
-    assert.deepEqual(await client.query("SELECT 1 AS one"), [{ one: 1 }]);
-  });
-
-test("without a mode, a server that refuses without TLS by its rules is tried again, and another fault isn't", async (t) => {
-  for (const [code, mode, tries] of [
-    ["28000", "prefer", 1],
-    ["28P01", "allow", 1],
-    ["28000", "allow", 1],
-  ] as const) {
-    wire.refusal = (text) => (text.includes("user\0") ? code : undefined);
-    const { connections } = wire;
-    await assert.rejects(open(t, [`${wire.url}?sslmode=${mode}`]).query("SELECT 1"));
-    assert.equal(wire.connections - connections, tries, `${code} ${mode}`);
-  }
-  wire.refusal = () => undefined;
-  await assert.rejects(
-    open(t, [`${wire.url}?sslmode=require`]).query("SELECT 1"),
-    /expected a connection with TLS as sslmode and sslrootcert in DATABASE_URL ask for it/,
-  );
-});
+    await assert.rejects(
+      open(t, [`${wire.url}?sslmode=require`]).query("SELECT 1"),
+      /expected a connection with TLS as sslmode and sslrootcert in DATABASE_URL ask for it/,
+    );
+  },
+);
 
 for (const [what, change, undo, mayInstall, expected] of [
   [
@@ -186,7 +217,7 @@ for (const [what, change, undo, mayInstall, expected] of [
     /it is empty, though this server has a copy of shared accounts\), expected the database of those accounts/,
   ],
 ] as const)
-  test(`${what} can't be used`, async (t) => {
+  testEmpty(`${what} can't be used`, async (t) => {
     await database.exec(change);
     try {
       await assert.rejects(
@@ -198,7 +229,7 @@ for (const [what, change, undo, mayInstall, expected] of [
     }
   });
 
-test("a database without the schema gets it", async (t) => {
+testEmpty("a database without the schema gets it", async (t) => {
   await database.exec("ALTER SCHEMA hcqs RENAME TO other");
   await open(t, [wire.url]).query("SELECT * FROM hcqs.turns");
   await database.exec("DROP SCHEMA hcqs CASCADE; ALTER SCHEMA other RENAME TO hcqs");
@@ -213,46 +244,49 @@ const create = (store: Store, name: string, burst = 5, quota = 10) =>
 const command = (run: SharedCommand["run"], readsDays = false) =>
   runShared([wire.url], { run, readsDays, now });
 
-test("a command's changes are in the database, and the next command finds them with their use", async () => {
-  const first = await command((store) => ({ result: `${create(store, "acme").id}\n`, note: "made\n" }));
-  assert.deepEqual(first, { result: "1\n", note: "made\nthe database had no accounts before\n" });
-  const earlier = new Date(Date.UTC(2026, month - 1 - 12 * 2026, 28));
-  await command((store) => {
-    const { id } = create(store, "moved");
-    for (const [at, used] of [
-      [month - 2, 9],
-      [month - 1, 7],
-      [month, 4],
-      [month + 2, 3],
-    ])
-      store.usage.save(monthName(at), [[id, used]]);
-    store.usage.saveDay(dayName(earlier.getTime()), [[id, 7]]);
-    return { result: "", entered: [id] };
-  });
-  const limits = await sql(
-    "SELECT account, month, used, used_before, rate, quota FROM hcqs.limits ORDER BY account",
-  );
-  const [acme, moved] = limits as { account: number; month: number; used: number; used_before: number }[];
-  assert.deepEqual([acme.account, acme.used, acme.used_before], [1, 0, 0]);
-  assert.deepEqual([moved.account, moved.month, moved.used, moved.used_before], [2, month, 4, 7]);
-  const seen: unknown[] = [];
-  for (const readsDays of [false, true]) {
-    const found = await command((store) => {
-      const names = store.accounts.ids().map((id) => store.accounts.byId(id)?.name);
-      seen.push(names, store.usage.months(2), store.usage.days(2));
-      return { result: "listed\n" };
-    }, readsDays);
-    assert.deepEqual(found, { result: "listed\n" });
-  }
-  const months = [
-    { month: monthName(month), used: 4 },
-    { month: monthName(month - 1), used: 7 },
-  ];
-  const days = [{ day: dayName(earlier.getTime()), used: 7 }];
-  assert.deepEqual(seen, [["acme", "moved"], months, [], ["acme", "moved"], months, days]);
-});
+testEmpty(
+  "a command's changes are in the database, and the next command finds them with their use",
+  async () => {
+    const first = await command((store) => ({ result: `${create(store, "acme").id}\n`, note: "made\n" }));
+    assert.deepEqual(first, { result: "1\n", note: "made\nthe database had no accounts before\n" });
+    const earlier = new Date(Date.UTC(2026, month - 1 - 12 * 2026, 28));
+    await command((store) => {
+      const { id } = create(store, "moved");
+      for (const [at, used] of [
+        [month - 2, 9],
+        [month - 1, 7],
+        [month, 4],
+        [month + 2, 3],
+      ])
+        store.usage.save(monthName(at), [[id, used]]);
+      store.usage.saveDay(dayName(earlier.getTime()), [[id, 7]]);
+      return { result: "", entered: [id] };
+    });
+    const limits = await sql(
+      "SELECT account, month, used, used_before, rate, quota FROM hcqs.limits ORDER BY account",
+    );
+    const [acme, moved] = limits as { account: number; month: number; used: number; used_before: number }[];
+    assert.deepEqual([acme.account, acme.used, acme.used_before], [1, 0, 0]);
+    assert.deepEqual([moved.account, moved.month, moved.used, moved.used_before], [2, month, 4, 7]);
+    const seen: unknown[] = [];
+    for (const readsDays of [false, true]) {
+      const found = await command((store) => {
+        const names = store.accounts.ids().map((id) => store.accounts.byId(id)?.name);
+        seen.push(names, store.usage.months(2), store.usage.days(2));
+        return { result: "listed\n" };
+      }, readsDays);
+      assert.deepEqual(found, { result: "listed\n" });
+    }
+    const months = [
+      { month: monthName(month), used: 4 },
+      { month: monthName(month - 1), used: 7 },
+    ];
+    const days = [{ day: dayName(earlier.getTime()), used: 7 }];
+    assert.deepEqual(seen, [["acme", "moved"], months, [], ["acme", "moved"], months, days]);
+  },
+);
 
-test("a command that fails says why, and what was done before", async () => {
+testEmpty("a command that fails says why, and what was done before", async () => {
   await assert.rejects(
     command((store) => {
       create(store, "first");
@@ -339,7 +373,7 @@ const reading = "reading accounts and keys from the database";
 const looking = "looking for the database";
 const usedNow = async () => (await sql<{ used: number }>("SELECT used FROM hcqs.limits"))[0].used;
 
-test("servers share accounts, permits, counts, events and turns", async () => {
+testEmpty("servers share accounts, permits, counts, events and turns", async () => {
   const [one, other] = [await begin(), await begin()];
   assert.ok(one.said().includes("the accounts are those of the database"));
   assert.deepEqual([one.shared.isUnread(), other.shared.delivers()], [false, false]);
@@ -387,56 +421,59 @@ test("servers share accounts, permits, counts, events and turns", async () => {
   await other.end();
 });
 
-test("while the database is away, a server goes on alone for a while, and reports what it has admitted", async (t) => {
-  await command((store) => ({ result: "", entered: [create(store, "acme", 5, 100).id] }));
-  const own = await begin();
-  const real = performance.now.bind(performance);
-  let laterMs = 0;
-  t.mock.method(performance, "now", () => real() + laterMs);
-  await own.run(looking);
-  assert.deepEqual(await own.ask(1), [month]);
-  assert.equal(await own.metric("hcqs_database_away_seconds"), 0);
-  wire.isAway = true;
-  wire.cut();
-  /** Looks as often as a server does, so that the time counts as silence. */
-  const pass = async (ms: number) => {
-    for (let i = 0; i < ms; i += 400) {
-      laterMs += 400;
-      await own.run(looking);
-    }
-  };
-  await pass(2400);
-  assert.match(own.said().at(-1) ?? "", /^the database is away; for these seconds of DATABASE_GRACE/);
-  assert.equal(own.lines.at(-1)?.seconds, 60);
-  await pass(2000);
-  const away = await own.metric("hcqs_database_away_seconds");
-  assert.ok(away >= 2 && away < 4, String(away));
-  const alone = await own.ask(3);
-  assert.deepEqual(alone, [month, month, month]);
-  await own.run("saving what is admitted alone, and reporting it");
-  assert.ok(own.store.away.all().length > 0);
-  const before = await usedNow();
-  wire.isAway = false;
-  await pass(1200);
-  await until("the return", async () => {
+testEmpty(
+  "while the database is away, a server goes on alone for a while, and reports what it has admitted",
+  async (t) => {
+    await command((store) => ({ result: "", entered: [create(store, "acme", 5, 100).id] }));
+    const own = await begin();
+    const real = performance.now.bind(performance);
+    let laterMs = 0;
+    t.mock.method(performance, "now", () => real() + laterMs);
     await own.run(looking);
-    return own.said().includes("the database is back");
-  });
-  assert.equal(own.store.away.all().length, 0);
-  assert.equal(await own.metric("hcqs_database_away_seconds"), 0);
-  assert.ok((await usedNow()) >= before + 3);
-  assert.equal(own.store.usage.of(1, monthName(month)), await usedNow());
-  // The next absence is longer than the grace.
-  wire.isAway = true;
-  wire.cut();
-  await pass(2800);
-  laterMs += 60_000;
-  await own.run(looking);
-  assert.deepEqual(await own.ask(1), [databaseAway]);
-  await own.end();
-});
+    assert.deepEqual(await own.ask(1), [month]);
+    assert.equal(await own.metric("hcqs_database_away_seconds"), 0);
+    wire.isAway = true;
+    wire.cut();
+    /** Looks as often as a server does, so that the time counts as silence. */
+    const pass = async (ms: number) => {
+      for (let i = 0; i < ms; i += 400) {
+        laterMs += 400;
+        await own.run(looking);
+      }
+    };
+    await pass(2400);
+    assert.match(own.said().at(-1) ?? "", /^the database is away; for these seconds of DATABASE_GRACE/);
+    assert.equal(own.lines.at(-1)?.seconds, 60);
+    await pass(2000);
+    const away = await own.metric("hcqs_database_away_seconds");
+    assert.ok(away >= 2 && away < 4, String(away));
+    const alone = await own.ask(3);
+    assert.deepEqual(alone, [month, month, month]);
+    await own.run("saving what is admitted alone, and reporting it");
+    assert.ok(own.store.away.all().length > 0);
+    const before = await usedNow();
+    wire.isAway = false;
+    await pass(1200);
+    await until("the return", async () => {
+      await own.run(looking);
+      return own.said().includes("the database is back");
+    });
+    assert.equal(own.store.away.all().length, 0);
+    assert.equal(await own.metric("hcqs_database_away_seconds"), 0);
+    assert.ok((await usedNow()) >= before + 3);
+    assert.equal(own.store.usage.of(1, monthName(month)), await usedNow());
+    // The next absence is longer than the grace.
+    wire.isAway = true;
+    wire.cut();
+    await pass(2800);
+    laterMs += 60_000;
+    await own.run(looking);
+    assert.deepEqual(await own.ask(1), [databaseAway]);
+    await own.end();
+  },
+);
 
-test("a server that begins without the database knows no accounts, and says so", async (t) => {
+testEmpty("a server that begins without the database knows no accounts, and says so", async (t) => {
   wire.isAway = true;
   const real = performance.now.bind(performance);
   let laterMs = 0;

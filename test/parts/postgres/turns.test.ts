@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { takeTurn } from "../../../server/parts/postgres/turns.ts";
 import { until } from "../../support/connection.ts";
-import { newDatabase } from "../../support/virtual-database.ts";
+import { commonDatabase } from "../../support/virtual-database.ts";
 
 /** Tests turns in PostgreSQL as WebAssembly. Its clock is real, so the turns' ends are moved. */
 
-const database = await newDatabase();
-after(() => database.close());
+const database = await commonDatabase();
 const client = {
   async query<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
     return (await database.query<Row>(text, [...values])).rows;
