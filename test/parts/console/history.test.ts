@@ -72,7 +72,7 @@ test("a percentile lies within its bucket", () => {
   assert.equal(percentile([], 0.5), null);
   assert.equal(percentile([[4, 0]], 0.99), null);
   assert.equal(percentile([[2, 10]], 1), 2);
-  assert.equal(percentile([[8, 1]], 1), 8);
+  assert.equal(percentile([[8, 1]], 0.5), 5.7);
   assert.equal(
     percentile(
       [
