@@ -18,7 +18,7 @@ import { type Hospital, realHospitals } from "../support/relevance.ts";
 import { rounds, sampled } from "../support/rounds.ts";
 import { checkSentence, sentenceAbout } from "../support/sentences.ts";
 
-/** Tests what searches for facilities promise, with CMS's directory. Literal matches are tested with all of its words, names and cities, other promises with a tenth of them, and in long trials with all. */
+/** Tests what searches for facilities promise, with CMS's directory. Literal matches are tested with a quarter of its words, names and cities, other promises with a twentieth, and in long trials all with all. */
 
 const seed = 20_260_401;
 const hospitals = realHospitals();
@@ -33,7 +33,7 @@ const allWords = new Set(
 );
 
 test("every word, name and city finds whatever literally has it, in the promised order, and is sure of one thing only", () => {
-  for (const query of always) check(query, null);
+  for (const query of sampled(always, 4)) check(query, null);
 });
 
 test("so do beginnings and pairs of words, and everything within a state", () => {
