@@ -286,7 +286,7 @@ test("a call grants what the model of the tests grants, over drawn calls", async
   const ids: number[] = [];
   for (let i = 0; i < 4; i++)
     ids.push(await newAccount(random.pick([1, 5, 40]), random.pick([10, 100, endless])));
-  for (let i = 0; i < 300; i++) {
+  for (let i = 0; i < 150; i++) {
     const asked = random
       .shuffled(ids)
       .slice(0, 1 + random.int(4))
