@@ -95,6 +95,6 @@ describe("any text", () => {
       },
     );
     fc.assert(property, { seed, numRuns: rounds(250) });
-    assert.ok(several > 3, `${several} found more than one`);
+    assert.ok(several > 1, `${several} found more than one`);
   });
 });
