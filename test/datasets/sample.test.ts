@@ -4,7 +4,7 @@ import { assertApproved } from "../support/approved.ts";
 
 /** Tests that a sample stays the same, because a data version that was served never gets other rows. */
 
-test("the sample of a year, a number of rows and a seed has the rows of earlier releases", () => {
+test("the sample of a year, a number of rows and a seed always has the same rows", () => {
   const lines = [300, 20].flatMap((rows) =>
     Array.from({ length: 11 }, (_, i) => {
       const dataYear = 2016 + i;
