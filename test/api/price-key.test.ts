@@ -78,6 +78,14 @@ test("the prices path without a version is the only one with numeric query keys"
   assert.deepEqual([path, keyed.read, others], [pricesPath, readPriceKey, []]);
 });
 
+test("a query in its common form is read at one go, whatever the procedure", () => {
+  const { get } = start(10_000_000);
+  for (const procedure of image.codes) {
+    const query = `procedure=${procedure}`;
+    assert.equal(readPriceKey(image, query) >= 0, get(query).status === 200, query);
+  }
+});
+
 test("a price query in its common form gets the same response as in any other form", () => {
   const { get } = start(10_000_000);
   let read = 0;

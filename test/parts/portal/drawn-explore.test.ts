@@ -27,6 +27,7 @@ import {
   whatYouPay,
 } from "../../../server/parts/portal/browser/words.ts";
 import { money } from "../../../server/shared/browser/format.ts";
+import { assertApproved } from "../../support/approved.ts";
 import {
   type Any,
   addressOf,
@@ -709,12 +710,14 @@ test("links of the page change the view without a request for the page, and a fa
 
 test("programs have the address and the key's name, and save files under their names", () => {
   const origin = "https://prices.example.org";
+  const written: string[] = [];
   for (const [path, file] of [
     ["/api/v1/healthcare/prices?procedure=5072&limit=2", null],
     ["/api/v1/versions/2024.1/export.csv?state=TX", "export.csv"],
   ] as const)
     for (const [language, write] of Object.entries(programs)) {
       const text = write(path, origin);
+      written.push(`${language}\n${text}\n`);
       assert.equal(text.split(`"${origin}${path}"`).length, 2, text);
       assert.ok(/\$KEY|environ\["KEY"\]|env\.KEY/.test(text), text);
       if (language === "Python") assert.equal(text.includes(" open("), file !== null);
@@ -722,6 +725,7 @@ test("programs have the address and the key's name, and save files under their n
       if (language === "TypeScript") assert.ok(text.includes(file ? "arrayBuffer()" : "json()"), text);
     }
   assert.ok(loopOf("5112", origin).includes(`rows("/api/v1/healthcare/prices?procedure=5112")`));
+  assertApproved("pages/programs.txt", `${written.join("\n")}\n${loopOf("5112", origin)}`);
 });
 
 /** Answers requests in a test by other statuses first. */

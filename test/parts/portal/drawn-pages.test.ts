@@ -401,7 +401,12 @@ test("the destinations of warnings are shown and changed, and the visitor signs 
   assert.deepEqual(sent.pop(), ["email", { email: null }]);
   assert.match(textOf(email), /No e-mail is sent\./);
   await type(one(webhook, "input"), "https://example.com/hook");
+  const begun = requests.length;
   await fire(webhook, "submit");
+  assert.ok(
+    requests.slice(begun).some(({ path }) => path === "/portal/account"),
+    "what was changed is asked for again",
+  );
   assert.deepEqual(sent.pop(), ["webhook", { url: "https://example.com/hook" }]);
   assert.match(textOf(webhook), /Warnings are posted to https:\/\/example\.com\/hook\./);
   assert.deepEqual(labelled(root, "The webhook's signing secret"), ["whsec_1"]);
