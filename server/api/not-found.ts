@@ -256,24 +256,24 @@ export function groupIncluding(image: Image, text: string): string | undefined {
 
 /** Whether a search finds what is meant, and not only guesses. */
 export function findsSurely(image: Image, kind: DocumentKind, text: string): boolean {
-  const { scores } = search(image, kind, text, 0, 1);
-  return scores.length > 0 && scores[0] >= sureScore;
+  return isSure(search(image, kind, text, 0, 1).scores);
 }
+
+const isSure = ([first = 0]: readonly number[]) => first >= sureScore;
 
 /**
  * Names the list that takes words for a procedure, if they mean one. Otherwise a search for them, if it surely finds something, or for
  * other words.
  */
 export function searchFor(image: Image, text: string): string {
-  const { scores, place } = search(image, "procedure", text, 0, 2);
   const isShown = text.length <= maxSearchCharacters && echoBare(text) === text;
-  if (isShown && place === null && isFirstMeant(scores))
+  const { scores, place } = isShown ? search(image, "procedure", text, 0, 2) : { scores: [], place: null };
+  if (place === null && isFirstMeant(scores))
     return (
       `${basePath}/healthcare/facilities?${new URLSearchParams({ procedure: text })} takes these words, and ` +
       `${searchPath(text)} finds groups by them`
     );
-  const isFound = isShown && scores.length > 0 && scores[0] >= sureScore;
-  return `a search finds them by words, such as ${searchPath(isFound ? text : "knee replacement")}`;
+  return `a search finds them by words, such as ${searchPath(isSure(scores) ? text : "knee replacement")}`;
 }
 
 /** Names the newest data version for which `has` is true. */

@@ -19,7 +19,6 @@ import {
   otherRow,
   row,
 } from "../support/cms-files.ts";
-
 import { randomSnapshot } from "../support/fixtures.ts";
 import { seededRandom } from "../support/random.ts";
 import { sampled } from "../support/rounds.ts";

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import type { FakeElement } from "./fake-dom.ts";
 
 /**
- * Compares texts with those that were read and approved once, so that no change of a page goes unseen. After a change that is
+ * Compares texts with approved ones, so that no change goes unseen. After a change that is
  * meant, `APPROVE=1 npm test` writes the files anew, and their difference shows what has changed.
  */
 
