@@ -67,8 +67,7 @@ for (const path of [prices, "/api/v1/search?q=hospital", "/api/v1/healthcare/fac
     await connection.send(limits.map((limit) => text(`GET ${path}&limit=${limit}`)).join(""));
     for (const limit of limits) {
       const { body } = await connection.answer();
-      const { data, summary } = JSON.parse(body.toString());
-      assert.equal(data.length, Math.min(limit, summary.matches ?? summary.facilities));
+      assert.equal(JSON.parse(body.toString()).data.length, limit);
     }
     connection.close();
   });

@@ -14,5 +14,6 @@ for (const tests of [
   "engine/search-literal",
   "engine/search-questions",
   "engine/search-texts",
+  "parts/postgres/schema",
 ])
   await import(`../${tests}.test.ts`);

@@ -6,6 +6,7 @@ import { installation } from "../../../server/parts/postgres/schema.ts";
 import { dayName, monthOf } from "../../../server/shared/months.ts";
 import { newRow, type Row, takeFrom } from "../../support/permit-servers.ts";
 import { seededRandom } from "../../support/random.ts";
+import { rounds } from "../../support/rounds.ts";
 import { newDatabase } from "../../support/virtual-database.ts";
 
 /** Tests the SQL of the servers' database in PostgreSQL as WebAssembly. Its clock is real, so the rows' times are moved. */
@@ -286,7 +287,7 @@ test("a call grants what the model of the tests grants, over drawn calls", async
   const ids: number[] = [];
   for (let i = 0; i < 4; i++)
     ids.push(await newAccount(random.pick([1, 5, 40]), random.pick([10, 100, endless])));
-  for (let i = 0; i < 150; i++) {
+  for (let i = 0; i < rounds(300); i++) {
     const asked = random
       .shuffled(ids)
       .slice(0, 1 + random.int(4))
