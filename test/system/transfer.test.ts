@@ -86,10 +86,6 @@ function changed(sql: string): string {
   return file;
 }
 
-/** SQL that makes a table anew, with columns that take any value. */
-const loosened = (table: string) =>
-  `CREATE TABLE loose AS SELECT * FROM ${table}; DROP TABLE ${table}; ALTER TABLE loose RENAME TO ${table};`;
-
 /** Imports a file that has to be refused. @returns the message after the file's name */
 async function refusal(file: string, into = filled): Promise<string> {
   const before = accountsIn(into);
@@ -181,28 +177,6 @@ test("other tools read an export, which has no deleted account, no client's addr
 });
 
 const fits = "expected the output of accounts export or state backup";
-const wrongSchemas: [sql: string, message: string][] = [
-  ["ALTER TABLE keys RENAME TO k; CREATE VIEW keys AS SELECT * FROM k", `found no table keys, ${fits}`],
-  [
-    "DROP TABLE usage; CREATE VIRTUAL TABLE usage USING fts5(account, month, used)",
-    `found no table usage, ${fits}`,
-  ],
-  ["DROP TABLE signups", `found no table signups, ${fits}`],
-  ["ALTER TABLE accounts DROP COLUMN email", `found no column email in the table accounts, ${fits}`],
-  [
-    "ALTER TABLE accounts DROP COLUMN email; ALTER TABLE accounts ADD COLUMN email TEXT AS ('a@example.com')",
-    `found no column email in the table accounts, ${fits}`,
-  ],
-  [
-    "PRAGMA user_version = 2",
-    "found schema version 2, expected schema version 1: import the file with the release that wrote it, or a later one",
-  ],
-  ["PRAGMA user_version = 0", `found a database without a schema of this service, ${fits}`],
-  ["PRAGMA journal_mode = WAL", `found a database with a write-ahead log, as a server has it open, ${fits}`],
-];
-for (const [sql, message] of wrongSchemas)
-  test(`an import is refused after ${sql}`, async () => assert.equal(await refusal(changed(sql)), message));
-
 test("triggers and further tables of a file have no effect", async () => {
   const to = temporaryFolder();
   const file = changed(`CREATE TRIGGER t AFTER INSERT ON accounts BEGIN DELETE FROM keys; END;
@@ -241,121 +215,14 @@ test("a damaged, cut or foreign file is refused in one sentence", async () => {
     assert.equal(await refusal(make(Buffer.from(text))), `found no SQLite database, ${fits}`);
 });
 
-const wholes = (min: number, max: number) => `a whole number from ${min} to ${max}`;
-const ofAccount = 'table accounts, id 1, name "a"';
-const ofKey = "table keys, id 1, account 1";
-const ofEvent = `table events, id "evt_${"a".repeat(32)}", account 1`;
-const ofUse = 'table usage, account 1, month "2026-12"';
-const control = "up to 10000 characters without control characters";
-const set = (table: string, assignment: string, where = "id = 1") =>
-  `UPDATE ${table} SET ${assignment} WHERE ${where}`;
-const wrongRows: [sql: string, message: string][] = [
-  // Ids have a maximum, because the next id is the largest id plus one.
-  [
-    set("keys", "id = 1099511627777, replaced_by = NULL"),
-    `table keys, id 1099511627777, account 1: id: found 1099511627777, expected ${wholes(1, 2 ** 40)}`,
-  ],
-  [
-    set("keys", "id = 0, replaced_by = NULL"),
-    `table keys, id 0, account 1: id: found 0, expected ${wholes(1, 2 ** 40)}`,
-  ],
-  [set("accounts", "burst = 0"), `${ofAccount}: burst: found 0, expected ${wholes(1, 1_000_000)}`],
-  [
-    set("accounts", "quota = 3000000000"),
-    `${ofAccount}: quota: found 3000000000, expected ${wholes(1, 2_000_000_000)}`,
-  ],
-  [
-    set("accounts", "name = 'a' || char(10)"),
-    'table accounts, id 1, name "a\\n": name: found "a\\n", expected 1 to 64 ASCII characters',
-  ],
-  [
-    set("accounts", "email = 'ann@example.com' || char(13, 10) || 'Bcc: x'"),
-    `${ofAccount}: email: found "ann@example.com\\r\\nBcc: x", expected ${control}`,
-  ],
-  [
-    set("accounts", "webhook_secret = 'a' || char(0)"),
-    `${ofAccount}: webhook_secret: found another value, expected ${control}`,
-  ],
-  [
-    set("accounts", "created_at = -1"),
-    `${ofAccount}: created_at: found -1, expected ${wholes(0, 253_402_300_799_999)}`,
-  ],
-  [
-    set("accounts", "suspended_at = 9e15"),
-    `${ofAccount}: suspended_at: found 9000000000000000, expected ${wholes(0, 253_402_300_799_999)}`,
-  ],
-  [set("keys", "hash = x'00'"), `${ofKey}: hash: found another value, expected 32 bytes`],
-  [
-    set("keys", "account = 9"),
-    "table keys, id 1, account 9: found a row of an account that the file lacks, expected none",
-  ],
-  [set("keys", "replaced_by = 2"), `${ofKey}: replaced_by: found 2, expected a key of the same account`],
-  [set("keys", "replaced_by = 77"), `${ofKey}: replaced_by: found 77, expected a key of the same account`],
-  [
-    set("usage", "month = '2026-13'", "used = 7"),
-    'table usage, account 1, month "2026-13": month: found "2026-13", expected a month such as 2027-01',
-  ],
-  [set("usage", "used = -1", "used = 7"), `${ofUse}: used: found -1, expected ${wholes(0, 2_147_483_647)}`],
-  [
-    set("days", "day = '2027-02-30'", "used = 500"),
-    'table days, account 1, day "2027-02-30": day: found "2027-02-30", expected a day such as 2027-01-31',
-  ],
-  [set("events", "payload = '{'", "threshold = 80"), `${ofEvent}: payload: found "{", expected JSON`],
-  [
-    set("events", "threshold = 128", "threshold = 80"),
-    `${ofEvent}: threshold: found 128, expected ${wholes(1, 127)}`,
-  ],
-  [
-    set("deliveries", "event = 'evt_x'", "state = 'delivered'"),
-    'table deliveries, event "evt_x", channel "webhook": found a row of an event that the file lacks, expected none',
-  ],
-  [
-    set("deliveries", "channel = 'a:b'", "state = 'delivered'"),
-    `table deliveries, event "evt_${"a".repeat(32)}", channel "a:b": channel: found "a:b", expected 1 to 64 letters, digits, hyphens and underscores`,
-  ],
-  [
-    set("deliveries", "tries = -1", "state = 'delivered'"),
-    `table deliveries, event "evt_${"a".repeat(32)}", channel "webhook": tries: found -1, expected ${wholes(0, 2_147_483_647)}`,
-  ],
-  [
-    `${loosened("accounts")} ${set("accounts", "burst = 'x'")}`,
-    `${ofAccount}: burst: found "x", expected ${wholes(1, 1_000_000)}`,
-  ],
-  [
-    `${loosened("accounts")} ${set("accounts", "plan = x'00ff'")}`,
-    `${ofAccount}: plan: found a blob of 2 bytes, expected 1 to 32 ASCII characters`,
-  ],
-  [
-    `${loosened("accounts")} ${set("accounts", "burst = 1.5")}`,
-    `${ofAccount}: burst: found 1.5, expected ${wholes(1, 1_000_000)}`,
-  ],
-  [
-    `${loosened("accounts")} ${set("accounts", "plan = NULL")}`,
-    `${ofAccount}: found NOT NULL constraint failed: accounts.plan, expected a row that fits the table`,
-  ],
-  [
-    `${loosened("keys")} ${set("keys", "id = NULL")}`,
-    `table keys, id null, account 1: id: found null, expected ${wholes(1, 2 ** 40)}`,
-  ],
-  [
-    `${loosened("keys")} INSERT INTO keys SELECT * FROM keys WHERE id = 6`,
-    "table keys, id 6, account 4: found UNIQUE constraint failed: keys.id, expected a row that fits the table",
-  ],
-  [
-    `${loosened("accounts")} ${set("accounts", "name = 'a'", "id = 2")}`,
-    'table accounts, id 2, name "a": found UNIQUE constraint failed: accounts.name, expected a row that fits the table',
-  ],
-  [
-    `${loosened("accounts")} INSERT INTO accounts SELECT * FROM accounts WHERE id = 1; ${set("accounts", "name = 'z'", "rowid = 1")}`,
-    `${ofAccount}: found UNIQUE constraint failed: accounts.id, expected a row that fits the table`,
-  ],
-];
-for (const [sql, message] of wrongRows)
-  test(`an import is refused after ${sql.slice(0, 150)}`, async () => {
-    const empty = temporaryFolder();
-    Store.open(empty).close();
-    assert.equal(await refusal(changed(sql), empty), message);
-  });
+test("an import of a wrong row adds nothing to an empty state", async () => {
+  const empty = temporaryFolder();
+  Store.open(empty).close();
+  assert.equal(
+    await refusal(changed("UPDATE deliveries SET tries = -1 WHERE state = 'delivered'"), empty),
+    `table deliveries, event "evt_${"a".repeat(32)}", channel "webhook": tries: found -1, expected a whole number from 0 to 2147483647`,
+  );
+});
 
 test("an import is refused if an id, a name, a key, an event or a mailbox is taken, and says by which account", async () => {
   const to = temporaryFolder();
