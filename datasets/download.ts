@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { dirname, join } from "node:path";
 import { DataError, systemCode } from "../engine/query.ts";
 import { makeFolder, sync } from "./files.ts";
-import { Break, bodyOf, openAddress, type Patience, retried, type Try } from "./http.ts";
+import { bodyOf, openAddress, type Patience, retried, type Try } from "./http.ts";
 
 /** Disk space that a download leaves free. */
 export const spareBytes = 2 ** 24;
@@ -97,7 +97,6 @@ async function receive(url: string, part: string, wanted: Download, currentTry: 
       await file.appendFile(chunk);
       wanted.onProgress?.(bytes, totalBytes);
     }
-    if (bytes < (totalBytes ?? 0)) throw new Break(`an end after ${bytes} of ${totalBytes} bytes`);
     return bytes;
   } finally {
     await file.close();

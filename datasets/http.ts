@@ -1,7 +1,7 @@
 import http, { type IncomingHttpHeaders, type IncomingMessage, STATUS_CODES } from "node:http";
 import https from "node:https";
 import { setTimeout as delay } from "node:timers/promises";
-import { DataError, isWebAddress, shown, shownAddress } from "../engine/query.ts";
+import { DataError, isWebAddress, reasonOf, shown, shownAddress } from "../engine/query.ts";
 import type { HttpProxy, ProxyFor } from "./proxy.ts";
 
 /**
@@ -79,10 +79,8 @@ export async function retried<Result>(
       return await unlessStalled(patience, work);
     } catch (error) {
       if (!(error instanceof Break)) throw error;
-      if (tries === maxTries) {
-        const often = tries === 1 ? "" : `, ${tries} times in a row`;
-        throw new DataError(url, `${error.message}${often}`, "a complete answer");
-      }
+      if (tries === maxTries)
+        throw new DataError(url, `${error.message}, ${tries} times in a row`, "a complete answer");
       const pauseMs = Math.max(Math.min(firstPauseMs * 2 ** (tries - 1), maxPauseMs), error.retryAfterMs);
       say(`${url}: ${error.message}; retrying in ${Math.ceil(pauseMs / 1000)} s`);
       await clock.wait(pauseMs);
@@ -122,10 +120,9 @@ async function unlessStalled<Result>(
 
 function broken(url: string, what: string, error: unknown, signal: AbortSignal, proxy?: HttpProxy): Error {
   if (signal.aborted && signal.reason instanceof Error) return signal.reason;
-  if (!(error instanceof Error)) return new Break(`${what} (${error})`);
-  const code = "code" in error ? String(error.code) : "";
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
   // OpenSSL's messages have several lines.
-  const reason = error.message.trim().replace(/\s+/g, " ") || code;
+  const reason = reasonOf(error).trim().replace(/\s+/g, " ");
   if (certificateCodes.test(code)) {
     const advice = /EXPIRED|NOT_YET_VALID|ALTNAME|HOSTNAME/.test(code) ? "" : `; ${ownCa}`;
     return new DataError(url, `a certificate that can't be trusted (${reason})`, `a valid one${advice}`);

@@ -27,13 +27,15 @@ const expected =
  */
 export function proxiesIn(environment: NodeJS.ProcessEnv): ProxyFor {
   const named = (name: string) =>
-    [name.toLowerCase(), name].find((variable) => (environment[variable] ?? "").trim() !== "");
+    [name.toLowerCase(), name]
+      .map((variable) => ({ variable, text: (environment[variable] ?? "").trim() }))
+      .find(({ text }) => text !== "");
   const proxyNamed = (name: string) => {
-    const variable = named(name) ?? named("ALL_PROXY");
-    return variable === undefined ? undefined : proxyAt(environment[variable] ?? "", variable);
+    const given = named(name) ?? named("ALL_PROXY");
+    return given && proxyAt(given.text, given.variable);
   };
   const [secure, plain] = [proxyNamed("HTTPS_PROXY"), proxyNamed("HTTP_PROXY")];
-  const exempt = (environment[named("NO_PROXY") ?? ""] ?? "").split(/[\s,]+/).filter((entry) => entry !== "");
+  const exempt = named("NO_PROXY")?.text.split(/[\s,]+/) ?? [];
   return (address) => {
     const url = new URL(address);
     if (exempt.some((entry) => covers(entry, url))) return undefined;
@@ -41,8 +43,7 @@ export function proxiesIn(environment: NodeJS.ProcessEnv): ProxyFor {
   };
 }
 
-function proxyAt(given: string, variable: string): HttpProxy {
-  const text = given.trim();
+function proxyAt(text: string, variable: string): HttpProxy {
   const [, scheme] = /^([a-z][a-z0-9+.-]*):\/\//i.exec(text) ?? [];
   if (scheme !== undefined && !/^https?$/i.test(scheme))
     throw new DataError(variable, `a proxy of the kind ${shown(scheme)}`, expected);

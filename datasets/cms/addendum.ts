@@ -40,18 +40,19 @@ export async function readAddendum(file: string): Promise<Addendum> {
   const codes = new Map<string, HcpcsCode & { line: number }>();
   for (const { record, line } of records.slice(at + 1)) {
     const entry = codeIn(record, columns, `${file} line ${line}`);
-    const known = entry && codes.get(entry.code);
+    if (entry === undefined) continue;
+    const known = codes.get(entry.code) ?? { ...entry, line };
     for (const [column, field] of [
       ["APC", "procedure"],
       ["Short Descriptor", "description"],
     ] as const)
-      if (known !== undefined && known[field] !== entry?.[field])
+      if (known[field] !== entry[field])
         throw new DataError(
           `${file} line ${line}, column ${column}`,
-          `${shown(entry?.[field] ?? "")} for ${known.code}`,
+          `${shown(entry[field])} for ${known.code}`,
           `${shown(known[field])} as on line ${known.line}`,
         );
-    if (entry !== undefined && known === undefined) codes.set(entry.code, { ...entry, line });
+    codes.set(entry.code, known);
   }
   if (codes.size === 0) throw new DataError(file, "a header and no codes", "at least one code");
   const title = records.slice(0, at).flatMap(({ record }) => record);

@@ -206,7 +206,7 @@ function settle(offered: Uint8Array, rows: number): void {
 }
 
 /** Digits after 99, with which no real CCN begins; in base 36 from 10,000 facilities on. */
-function sampleCcn(i: number, count: number): string {
+export function sampleCcn(i: number, count: number): string {
   const number = count < 10_000 ? String(i + 1) : i.toString(36).toUpperCase();
   return `${syntheticCcnPrefix}${number.padStart(4, "0")}`;
 }

@@ -6,11 +6,13 @@ import type { Groups } from "./groups.ts";
 import { maxImageBytes } from "./image.ts";
 import { inDollars, summaryFields } from "./statistics-fields.ts";
 
+type Order = Pick<Groups, "order" | "groupStart">;
+
 /** Encodes for each group the JSON of a price list up to its first row; empty for a group without priced rows. */
 export function encodeHeads(
   procedures: TableParts["procedures"],
   summaries: Float64Array,
-  { groupStart }: Groups,
+  { groupStart }: Order,
 ): TextColumn {
   const national = procedures.code.length;
   const named = procedures.code.map((code, i) => JSON.stringify({ code, name: procedures.name[i] }));
@@ -57,7 +59,7 @@ const comma = 44;
  */
 export function measureAnswers(
   rows: TableParts["rows"],
-  { order, groupStart }: Groups,
+  { order, groupStart }: Order,
   heads: TextColumn,
   prefixes: TextColumn,
 ) {
@@ -101,7 +103,7 @@ const maxNumbersBytes = 64;
 export function writeAnswers(
   out: Uint8Array,
   rows: TableParts["rows"],
-  { order, groupStart }: Groups,
+  { order, groupStart }: Order,
   heads: TextColumn,
   prefixes: TextColumn,
 ): void {

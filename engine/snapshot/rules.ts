@@ -30,7 +30,7 @@ import { flawIn } from "./texts.ts";
  * @throws DataError when a column is missing, occurs twice or has another type
  */
 export async function checkColumns(
-  { file }: SnapshotHead,
+  { file }: Pick<SnapshotHead, "file">,
   subject: string,
 ): Promise<{ columns: string[]; ignored: string[] }> {
   const ours = new Set<string>(snapshotColumns.map(({ name }) => name));

@@ -1,18 +1,21 @@
 import assert from "node:assert/strict";
 import { execFile, spawnSync } from "node:child_process";
+import { EventEmitter } from "node:events";
 import fs, { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage } from "node:http";
 import https from "node:https";
 import { syncBuiltinESMExports } from "node:module";
 import { connect } from "node:net";
 import path from "node:path";
+import { Readable } from "node:stream";
 import { after, test } from "node:test";
 import { promisify } from "node:util";
 import { knownOffers, offers, offersIn } from "../../datasets/cms/catalogue.ts";
 import { downloadPath, listOf } from "../../datasets/cms/listing.ts";
 import { checkEnds } from "../../datasets/cms/release.ts";
 import { type Caller, downloadFile, stallMs } from "../../datasets/cms/release-download.ts";
-import type { Clock } from "../../datasets/http.ts";
+import { download } from "../../datasets/download.ts";
+import { type Clock, readText } from "../../datasets/http.ts";
 import { proxiesIn } from "../../datasets/proxy.ts";
 import { encodeSnapshot, syntheticPublisher } from "../../engine/index.ts";
 import { byteProgress, parseOptions } from "../../server/commands/fetch.ts";
@@ -342,6 +345,79 @@ test("a self-signed certificate is rejected without a retry, and the error names
       "that authority's certificate (PEM)",
   });
   assert.deepEqual(trial.clock.pausesMs, []);
+});
+
+test("a failed connection is named with its reason, and is retried unless its certificate is wrong", async (t) => {
+  const url = "https://a.test/x.csv";
+  const often = ", 6 times in a row, expected a complete answer";
+  const own =
+    "; if a proxy opens TLS connections, or the server has a certificate authority of its own, NODE_EXTRA_CA_CERTS names " +
+    "the file with that authority's certificate (PEM)";
+  const untrusted = (reason: string, advice: string) =>
+    `a certificate that can't be trusted (${reason}), expected a valid one${advice}`;
+  for (const [code, said, message] of [
+    ["ECONNRESET", "socket hang up", `no connection (socket hang up)${often}`],
+    ["ECONNREFUSED", "", `no connection (ECONNREFUSED)${often}`],
+    ["EPROTO", " a\n  b ", `no connection (a b)${often}`],
+    [
+      "EPROTO",
+      "SSL:wrong VERSION number",
+      "an answer without TLS, expected an https server; write http:// if it speaks plain http",
+    ],
+    [
+      "EPROTO",
+      "packet length too long",
+      "an answer without TLS, expected an https server; write http:// if it speaks plain http",
+    ],
+    ["CERT_HAS_EXPIRED", "expired", untrusted("expired", "")],
+    ["CERT_NOT_YET_VALID", "early", untrusted("early", "")],
+    ["ERR_TLS_CERT_ALTNAME_INVALID", "another", untrusted("another", "")],
+    ["HOSTNAME_MISMATCH", "another", untrusted("another", "")],
+    ["SELF_SIGNED_CERT_IN_CHAIN", "own", untrusted("own", own)],
+    ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "own", untrusted("own", own)],
+    ["UNABLE_TO_GET_ISSUER", "own", untrusted("own", own)],
+    ["INVALID_CA", "own", untrusted("own", own)],
+    ["CA_MD_TOO_WEAK", "weak", untrusted("weak", own)],
+    ["EE_KEY_TOO_SMALL", "small", untrusted("small", own)],
+  ]) {
+    const request = () => {
+      const asked = Object.assign(new EventEmitter(), {
+        end: () => asked.emit("error", Object.assign(new Error(said), { code })),
+      });
+      return asked;
+    };
+    t.mock.method(https, "request", request as unknown as typeof https.request);
+    const trial = new Trial();
+    await assert.rejects(trial.download(url), { name: "DataError", message: `${url}: found ${message}` });
+    assert.deepEqual(trial.clock.pausesMs.length, message.endsWith(often) ? 5 : 0, code);
+    t.mock.restoreAll();
+  }
+});
+
+test("a catalogue or a file of unknown size may have as many bytes as its limit, and one more is refused", async () => {
+  const url = "http://a.test/x";
+  const read = (bytes: number) => {
+    const response = Readable.from([Buffer.from("é"), Buffer.alloc(bytes - 2, "a")]) as IncomingMessage;
+    return readText(url, response, 5, { signal: new AbortController().signal, arrived: () => {} });
+  };
+  assert.equal(await read(5), "éaaa");
+  await assert.rejects(read(6), { message: `${url}: found more, expected at most 5 bytes` });
+
+  const unsized: Answer = (_, response) =>
+    void response.writeHead(200, { "content-type": "text/csv" }).end(content);
+  for (const maxBytes of [content.length, content.length - 1]) {
+    const trial = new Trial();
+    const { clock, say } = trial;
+    const patience = { clock, say, maxTries: 1, stallMs, leastBytes: 1 };
+    const from = serve(unsized);
+    const done = download(from, trial.path, { ...patience, maxBytes, check: async () => {} });
+    if (maxBytes === content.length) await done;
+    else
+      await assert.rejects(done, {
+        message: `${from}: found more than ${maxBytes} bytes, expected a file of that size at most`,
+      });
+    assert.deepEqual(trial.files, maxBytes === content.length ? ["release.csv"] : []);
+  }
 });
 
 test("a full disk or an unwritable folder gives one error and leaves no file", async () => {
@@ -853,6 +929,8 @@ test("a refusal by the proxy is final, and the error says what to do", async () 
   for (const [address, line, user, expected] of [
     ["https://a.test/x.csv", "403 Forbidden", "", allow],
     ["https://a.test/x.csv", "404 Not Found", "", allow],
+    // A status without a name.
+    ["https://a.test/x.csv", "499", "", allow],
     [
       "https://a.test/x.csv",
       "407 Proxy Authentication Required",

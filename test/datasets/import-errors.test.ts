@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { isUtf8 } from "node:buffer";
 import { execFileSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { appendFileSync, existsSync } from "node:fs";
+import promises from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
 import path from "node:path";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
@@ -293,6 +295,47 @@ test("a file that lacks a single required column is refused", async () => {
       error.message.startsWith(`${options.file} line 1: found a header without ${name}, expected `),
     );
   }
+});
+
+test("up to 50 lines before the header are named, and of more the first one's error is given", async () => {
+  const titles = (count: number) => optionsFor(`${"A title\n".repeat(count)}${csv(row)}`);
+  const refusal = (options: ImportOptions) => importFile(options, []).catch(({ message }: Error) => message);
+  for (const [count, line, found] of [
+    [1, 2, "the header after 1 other line"],
+    [50, 51, "the header after 50 other lines"],
+    [51, 1, "a header without Rndrng_Prvdr_CCN"],
+  ] as const) {
+    const options = titles(count);
+    const message = await refusal(options);
+    assert.ok(String(message).startsWith(`${options.file} line ${line}: found ${found}`), String(message));
+  }
+});
+
+test("a file that grows while it is read is refused", async (t) => {
+  const options = optionsFor(csv(row));
+  const { open } = promises;
+  t.mock.method(promises, "open", async (...args: Parameters<typeof open>) => {
+    const handle = await open(...args);
+    const read = handle.read.bind(handle);
+    let isGrown = false;
+    handle.read = (async (...into: Parameters<typeof read>) => {
+      const part = await read(...into);
+      if (part.bytesRead === 0 && !isGrown) appendFileSync(options.file, `${otherRow}\n`);
+      isGrown ||= part.bytesRead === 0;
+      return part;
+    }) as typeof read;
+    return handle;
+  });
+  syncBuiltinESMExports();
+  t.after(() => {
+    t.mock.restoreAll();
+    syncBuiltinESMExports();
+  });
+  const [before, after] = [csv(row), csv(row, otherRow)].map(({ length }) => length);
+  await assert.rejects(importFile(options, []), {
+    name: "DataError",
+    message: `${options.file}: found ${before} bytes and then ${after}, expected a file that doesn't change while it is read`,
+  });
 });
 
 test("a file of another type is rejected with its type, and nothing is written", async () => {

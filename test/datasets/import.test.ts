@@ -166,13 +166,16 @@ test("a facility gets its most common name and city, or the first in the file if
 });
 
 test("names are trimmed and runs of spaces collapsed, and case and punctuation stay", async () => {
-  const { facilities } = await imported(
+  const { facilities, procedures } = await imported(
     csv(
       row.replace("Southeast Health", "  LAC/Rancho  los   AMIGOS - "),
       row.replace("5072,Level 2", "5073,Level 3").replace("Southeast Health", "LAC/Rancho los  AMIGOS -"),
+      row.replace("010001", "010002").replace("5072,Level 2", "5072 ,Level  2"),
+      row.replace("010001", "010003"),
     ),
   );
-  assert.deepEqual(facilities.name, ["LAC/Rancho los AMIGOS -"]);
+  assert.deepEqual(facilities.name.slice(0, 1), ["LAC/Rancho los AMIGOS -"]);
+  assert.deepEqual(procedures.name, ["Level 2 Excision", "Level 3 Excision"]);
 });
 
 test("spaces of any kind become one plain space, and accents are composed", async () => {

@@ -3,10 +3,12 @@ import fs, { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import path from "node:path";
 import { test } from "node:test";
-import { publishSnapshot } from "../../datasets/revisions.ts";
+import { checkRegular, readRegular, unwritable } from "../../datasets/files.ts";
+import { findContent, newestSnapshot, publishSnapshot } from "../../datasets/revisions.ts";
 import { encodeSnapshot, type Snapshot, sealSnapshot } from "../../engine/index.ts";
-import { randomSnapshot, readBack } from "../support/fixtures.ts";
+import { columnsOf, randomSnapshot, readBack } from "../support/fixtures.ts";
 import { temporaryFolder } from "../support/folders.ts";
+import { fileOf } from "../support/parquet-file.ts";
 
 const folder = temporaryFolder();
 
@@ -98,3 +100,70 @@ for (const [code, found] of [
     });
     assert.deepEqual(readdirSync(out), []);
   });
+
+test("the newest snapshot of a year with the same rows is found, whichever tool wrote it", async () => {
+  const out = path.join(folder, "found");
+  const [wanted, other] = [1, 2].map((seed) => randomSnapshot(seed));
+  const find = async (known: { version: string; sha256: string }[] = []) => {
+    const found = await findContent(out, 2024, { contentSha256: wanted.contentSha256, codes: null }, known);
+    return found && path.basename(found.path);
+  };
+  assert.equal(await find(), undefined, "there is no folder");
+  assert.equal(newestSnapshot(out, 2024), undefined);
+  const write = (revision: number, bytes: Uint8Array | string) =>
+    writeFileSync(path.join(out, `2024.${revision}.parquet`), bytes);
+  const publish = ({ table, provenance }: Snapshot) =>
+    publishSnapshot(out, 2024, [], (revision) =>
+      encodeSnapshot(sealSnapshot(table, { ...provenance, revision })),
+    );
+  publish(other);
+  assert.equal(await find(), undefined);
+  publish(wanted);
+  assert.equal(await find(), "2024.2.parquet");
+  write(3, fileOf(columnsOf(other), new Map()));
+  write(4, "damaged");
+  assert.equal(await find(), "2024.2.parquet");
+  write(5, fileOf(columnsOf(wanted), new Map()));
+  assert.equal(await find(), "2024.5.parquet");
+  const { sha256 } = await readBack(readFileSync(path.join(out, "2024.5.parquet")), "2024.5.parquet");
+  assert.equal(await find([{ version: "2024.5", sha256 }]), "2024.5.parquet");
+  assert.equal(await find([{ version: "2024.5", sha256: "other" }]), "2024.2.parquet", "it can't be served");
+  assert.equal(newestSnapshot(out, 2025), path.join(out, "2024.5.parquet"));
+  assert.equal(newestSnapshot(out, 2023), undefined);
+});
+
+test("what the system refuses is one error with its code, and any other error stays as it is", () => {
+  const refused = (found: string, expected: string) => ({
+    name: "DataError",
+    message: `${found}, expected ${expected}`,
+  });
+  assert.throws(
+    () => checkRegular("/nothing", "a"),
+    refused("/nothing: found no readable file (ENOENT)", "a"),
+  );
+  assert.throws(
+    () => readRegular("/proc", "a"),
+    refused("/proc: found something that isn't a regular file", "a"),
+  );
+  // A file that has no content to read.
+  assert.throws(
+    () => readRegular("/proc/self/mem", "a"),
+    refused("/proc/self/mem: found no readable file (EIO)", "a"),
+  );
+  assert.throws(() => checkRegular("a\0b", "a"), { code: "ERR_INVALID_ARG_VALUE" });
+  const failed = (code: string) => Object.assign(new Error(code), { code, syscall: "write" });
+  const advice = "name a folder on another disk, or delete other files from this one";
+  for (const [code, bytes, message] of [
+    ["ENOSPC", 1024, `f: found no room on its disk (ENOSPC), expected 1 KiB of room: ${advice}`],
+    ["EDQUOT", 1025, `f: found no room on its disk (EDQUOT), expected 2 KiB of room: ${advice}`],
+    [
+      "ENOSPC",
+      undefined,
+      `f: found no room on its disk (ENOSPC), expected room for the new files: ${advice}`,
+    ],
+    ["EROFS", 1, "f: found a folder that can't be written (EROFS), expected a folder that can be written"],
+  ] as const)
+    assert.equal(String(unwritable("f", failed(code), bytes)), `DataError: ${message}`);
+  const other = new Error("other");
+  assert.equal(unwritable("f", other, 1), other);
+});

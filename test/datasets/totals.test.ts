@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { type ImportOptions, importFile } from "../../datasets/cms/import.ts";
+import { compareTotals, readTotals } from "../../datasets/cms/totals.ts";
 import { stateNames } from "../../engine/index.ts";
 import { fullCsv, optionsFor } from "../support/cms-files.ts";
 import { dataPath } from "../support/data.ts";
-import { readBack } from "../support/fixtures.ts";
+import { readBack, type ShortRow, snapshotOf } from "../support/fixtures.ts";
 import { seededRandom } from "../support/random.ts";
 
 /** Tests comparisons of a release with CMS's totals by nation and state. */
@@ -155,6 +156,17 @@ test("a release with more services than the nation is refused, and nothing is wr
   );
 });
 
+test("totals of known rows are named as unwritten, unless the snapshot has the same", async () => {
+  const rows = releaseOf(1);
+  const options = compared(rows, totalsOf(rows));
+  const unwritten = async (given: ImportOptions) => (await importFile(given, [])).unwritten;
+  assert.deepEqual(await unwritten({ ...options, totalsFile: null }), []);
+  assert.deepEqual(await unwritten(options), ["--totals"]);
+  assert.deepEqual(await unwritten({ ...options, force: true }), []);
+  assert.deepEqual(await unwritten(options), []);
+  assert.deepEqual(await unwritten({ ...options, totalsFile: null }), []);
+});
+
 test("of a part of a release, only what is too much is named", async () => {
   const rows = releaseOf(1);
   const part = rows.filter(({ state }) => state === "AL");
@@ -163,6 +175,131 @@ test("of a part of a release, only what is too much is named", async () => {
   assert.match(warnings[0], /^the release has \d\d % of the nation's services in /);
   const dearer = part.map((row) => ({ ...row, charge: 100 * row.charge }));
   assert.match((await faultsOf(dearer, totalsOf(rows))).warnings[1], / in AL has a mean charge of /);
+});
+
+type Total = Awaited<ReturnType<typeof readTotals>>[number];
+const total = (
+  place: string,
+  procedure: string,
+  services: number,
+  charge: number,
+  allowed: number,
+): Total => ({
+  ...{ place, procedure, services, charge, allowed },
+});
+const nation = "the nation";
+/** A group whose amounts are known at both hospitals, and one that is hidden at one and absent at the other. */
+const { table: two } = snapshotOf([
+  ["010001", "AL", "5072", 10, 2, undefined, { services: 100 }],
+  ["330001", "NY", "5072", 20, 4, undefined, { services: 300 }],
+  ["010001", "AL", "5073", null, null],
+]);
+const [ofNation, ofHidden] = [total(nation, "5072", 400, 1750, 350), total(nation, "5073", 20, 100, 20)];
+
+test("a total may differ by the rounding of means, and by what hidden and absent rows may hold", () => {
+  const of5072 = (charge: number, allowed = 200, services = 100) =>
+    total("AL", "5072", services, charge, allowed);
+  const of5073 = (services: number, charge: number) => total("AL", "5073", services, charge, 20);
+  const mean = (what: string, ours: string, theirs: string) =>
+    ` has a mean ${what} of $${ours}, CMS a mean ${what} of $${theirs}`;
+  for (const [one, worst] of [
+    [of5072(1000), null],
+    // Of 100 services, half a cent each, and one more.
+    [of5072(1000.505), null],
+    [of5072(999.495), null],
+    [of5072(1000.515), `5072 in AL${mean("charge", "10.00", "10.01")}`],
+    [of5072(999.485), `5072 in AL${mean("charge", "10.00", "9.99")}`],
+    [of5072(1000, 200.505), null],
+    [of5072(1000, 200.515), `5072 in AL${mean("allowed", "2.00", "2.01")}`],
+    [of5072(1000, 200, 99), "5072 in AL has 100 services, CMS 99 services"],
+    [of5072(1000, 200, 101), "5072 in AL has 100 services, CMS 101 services"],
+    [of5073(10, 100), null],
+    [of5073(11, 100), "5073 in AL has 0 services, CMS 11 services"],
+    // At most ten times the nation's mean, and the rounding of ten services.
+    [of5073(10, 1000.5), null],
+    [of5073(10, 1000.7), `5073 in AL${mean("charge", "0.00", "10.01")}`],
+    [total("TX", "5072", 1, 1, 1), "5072 in TX has 0 services, CMS 1 services"],
+  ] as const) {
+    const { found, warnings } = compareTotals(two, [ofNation, ofHidden, one], "t.csv");
+    const differ = worst === null ? 0 : 1;
+    assert.deepEqual(found, { checked: 3, agree: 3 - differ, differ, worst });
+    const warning = `1 of 3 totals of t.csv contradict the release: ${worst}`;
+    assert.deepEqual(warnings, worst === null ? [] : [warning]);
+  }
+  const tooMany = [ofNation, total(nation, "5073", 21, 100, 20)];
+  assert.equal(
+    compareTotals(two, tooMany, "t.csv").found.worst,
+    "5073 in the nation has 0 services, CMS 21 services",
+  );
+  assert.throws(() => compareTotals(two, [total(nation, "5072", 399, 1750, 350)], "t.csv"), {
+    message:
+      "t.csv, APC 5072: found 399 services in the nation, expected at least the 400 of the release; rows may be there " +
+      "twice, or the files are of different years",
+  });
+});
+
+test("a release with less than half of the nation's services is a part, and one that is compared with no nation, too", () => {
+  const half = compareTotals(two, [total(nation, "5072", 800, 1750, 350)], "t.csv");
+  assert.equal(half.found.worst, "5072 in the nation has 400 services, CMS 800 services");
+  const part = (share: string) =>
+    `the release has ${share} of the nation's services in t.csv, so only what is too much can be seen`;
+  const less = compareTotals(two, [total(nation, "5072", 801, 1750, 350)], "t.csv");
+  assert.deepEqual(less, {
+    found: { checked: 1, agree: 1, differ: 0, worst: null },
+    warnings: [part("50 %")],
+  });
+  const without = compareTotals(two, [total("AL", "5072", 900, 99_999, 200)], "t.csv");
+  assert.deepEqual([without.found.differ, without.warnings], [0, [part("an unknown part")]]);
+  const tooMuch = compareTotals(two, [total("AL", "5072", 100, 900, 200)], "t.csv");
+  assert.equal(tooMuch.found.worst, "5072 in AL has a mean charge of $10.00, CMS a mean charge of $9.00");
+});
+
+test("of many contradictions five are named, those that are largest by their share first", () => {
+  const some = ["5071", "5072", "5073", "5074", "5075", "5076"];
+  const { table } = snapshotOf(
+    some.map((code): ShortRow => ["010001", "AL", code, 10, 2, undefined, { services: 100 }]),
+  );
+  const right = some.map((code) => total(nation, code, 100, 1000, 200));
+  const totalsOf = (count: number) =>
+    some.slice(0, count).map((code, i) => total("AL", code, 100, 1100 + 100 * ((5 * i) % 6), 200));
+  const named = (...codes: string[]) =>
+    codes.map((code) => {
+      const theirs = 11 + ((5 * some.indexOf(code)) % 6);
+      return `${code} in AL has a mean charge of $10.00, CMS a mean charge of $${theirs}.00`;
+    });
+  const six = compareTotals(table, [...right, ...totalsOf(6)], "t.csv");
+  assert.deepEqual(six.warnings, [
+    `6 of 12 totals of t.csv contradict the release: ${named("5072", "5073", "5074", "5075", "5076").join("; ")}; …`,
+  ]);
+  assert.equal(six.found.worst, named("5072")[0]);
+  const five = compareTotals(table, [...right, ...totalsOf(5)], "t.csv");
+  assert.ok(five.warnings[0].endsWith(named("5071")[0]), five.warnings[0]);
+});
+
+test("a file of totals may have blank figures, codes that lost a zero, and lines with fewer fields", async () => {
+  const file = `${optionsFor("").file}.totals.csv`;
+  const lines = [
+    "National,,National,72,Group,400,17.5,3.5",
+    "State,01,Alabama,5072,Group,100,,2",
+    "State,36,New York",
+  ];
+  writeFileSync(file, [header, ...lines, ""].join("\n"));
+  assert.deepEqual(await readTotals(file), [total(nation, "0072", 400, 1750, 350)]);
+  writeFileSync(file, "");
+  const expected =
+    "expected CMS's CSV file by Geography and Service, with the columns Rndrng_Prvdr_Geo_Lvl, Rndrng_Prvdr_Geo_Desc, " +
+    "APC_Cd, CAPC_Srvcs, Avg_Tot_Sbmtd_Chrgs, Avg_Mdcr_Alowd_Amt";
+  await assert.rejects(readTotals(file), {
+    message: `${file}: found a header without all of its columns, ${expected}`,
+  });
+  writeFileSync(file, `${header}\nNational,,"National,5072\n`);
+  await assert.rejects(readTotals(file), (error: Error) =>
+    error.message.startsWith(`${file}: found broken quoting (Quote Not Closed: `),
+  );
+  writeFileSync(file, `Rndrng;"Prvdr\n`);
+  await assert.rejects(readTotals(file), {
+    message: `${file}: found fields separated by semicolons, ${expected}`,
+  });
 });
 
 test("CMS's excerpt is a part that agrees with CMS's real totals", async () => {
@@ -198,6 +335,16 @@ const wrong: [what: string, lines: (lines: string[]) => string[], message: RegEx
     "a total twice",
     (lines) => [lines[4], lines[4]],
     /line 3, column APC_Cd: found "5073", expected each procedure group once in AL/,
+  ],
+  [
+    "a group of other than four digits",
+    (lines) => [lines[0].replace(",5072,", ",50.72,")],
+    /line 2, column APC_Cd: found "50\.72", expected four digits$/,
+  ],
+  [
+    "a figure below zero",
+    (lines) => [lines[0].replace(/,Group,\d+/, ",Group,-1")],
+    /column CAPC_Srvcs: found "-1", expected a number, not below 0/,
   ],
   [
     "a text for a number",

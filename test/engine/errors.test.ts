@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { shown } from "../../engine/errors.ts";
+import { fileReasonOf, reasonOf, shown, systemCode } from "../../engine/errors.ts";
 
-/** Tests how input is shown in messages. */
+/** Tests how input and other errors are shown in messages. */
 
 test("of a URL's user and password nothing is shown, whatever characters they have", () => {
   for (const secret of ["me:secret", "me:sec@ret", "@se:cret@", "me:a\nsecret", "me:secret/?#@secret"])
@@ -16,4 +16,36 @@ test("a long text is cut, and a text of several lines is shown on one", () => {
   assert.equal(shown("a".repeat(64)), `"${"a".repeat(64)}"`);
   assert.equal(shown("a".repeat(65)), `"${"a".repeat(63)}…"`);
   assert.equal(shown('a\n"b"'), String.raw`"a\n\"b\""`);
+});
+
+test("an error's reason is its message, or else its code or name, and a file's has neither code nor path", () => {
+  const failed = (message: string, more: object, error = new Error(message)) => Object.assign(error, more);
+  const missing = "ENOENT: no such file or directory";
+  for (const [error, reason, ofFile, code] of [
+    ["a text", "a text", "a text", undefined],
+    [7, "7", "7", undefined],
+    [failed("wrong", {}), "wrong", "wrong", undefined],
+    [failed("wrong", { code: "ERR_A" }), "wrong", "wrong", undefined],
+    [failed("", { code: "ECONNREFUSED" }), "ECONNREFUSED", "ECONNREFUSED", undefined],
+    [new TypeError(""), "TypeError", "TypeError", undefined],
+    [
+      failed(`${missing}, open '/a\nb'`, { syscall: "open", code: "ENOENT" }),
+      `${missing}, open '/a\nb'`,
+      "no such file or directory",
+      "ENOENT",
+    ],
+    [
+      failed("E2BIG: too long, spawn", { syscall: "spawn", code: "E2BIG" }),
+      "E2BIG: too long, spawn",
+      "too long",
+      "E2BIG",
+    ],
+    [failed("other, open", { syscall: "open", code: "ENOENT" }), "other, open", "other, open", "ENOENT"],
+    [failed("wrong", { syscall: "open", code: 2 }), "wrong", "wrong", undefined],
+    [{ syscall: "open", code: "ENOENT" }, "[object Object]", "[object Object]", undefined],
+  ] as const) {
+    assert.equal(reasonOf(error), reason);
+    assert.equal(fileReasonOf(error), ofFile);
+    assert.equal(systemCode(error), code);
+  }
 });

@@ -7,6 +7,7 @@ import * as parquet from "parquet-wasm";
 import {
   columnBytesAllowance,
   DataError,
+  DecoderError,
   decodeSnapshot,
   encodeSnapshot,
   maxColumnBytesPerRow,
@@ -16,9 +17,17 @@ import {
   syntheticPublisher,
 } from "../../engine/index.ts";
 import { arrow } from "../../engine/snapshot/arrow.ts";
-import { readsOf } from "../../engine/snapshot/columns.ts";
+import {
+  type DecodedRows,
+  decodedRows,
+  isReadable,
+  readsOf,
+  typeName,
+} from "../../engine/snapshot/columns.ts";
 import { rowGroups } from "../../engine/snapshot/footer.ts";
 import { fileSha256Key } from "../../engine/snapshot/integrity.ts";
+import { refusalOf } from "../../engine/snapshot/parquet-file.ts";
+import { checkColumns, tableOf } from "../../engine/snapshot/rules.ts";
 import { dataPath } from "../support/data.ts";
 import {
   type Column,
@@ -489,6 +498,186 @@ test("columns are read by name, in any order, of any integer width and any kind 
         `${type} ${textType()}`,
       );
     }
+});
+
+type Vector = InstanceType<typeof arrow.Vector>;
+
+/** Decodes a table as if it were that of a file's second row group, after an empty one. */
+async function stepOf(
+  columns: Record<string, Vector>,
+  rows?: number,
+  maxCharacters = 1000,
+): Promise<DecodedRows> {
+  const table = new arrow.Table(columns);
+  const file = { metadata: new Map(), groups: [], read: async () => table };
+  const groups = [0, rows ?? table.numRows].map((count) => ({ rows: count, bytes: 0, keyBytes: 0 }));
+  const steps: DecodedRows[] = [];
+  for await (const step of decodedRows(file, [], groups, "s", maxCharacters)) steps.push(step);
+  assert.equal(steps.length, 1);
+  return steps[0];
+}
+
+test("columns of rare types, in several pieces, or that begin within a piece are decoded like plain ones", async () => {
+  const { Decimal, Dictionary, Int32, Int64, Null, Utf8, Utf8View } = arrow;
+  const texts = ["b", null, "a text that a view doesn't have within itself", "", "b"];
+  const plain = arrow.vectorFromArray(texts, new Utf8());
+  const coded = arrow.vectorFromArray(texts, new Dictionary(new Utf8(), new Int32()));
+  const numbers = [7, null, 0, null, 2_147_483_647];
+  const wide = arrow.makeData({
+    type: new Decimal(0, 18, 128),
+    ...{ length: 5, nullCount: 2, nullBitmap: Uint8Array.of(0b10101) },
+    data: Uint32Array.from(numbers.flatMap((number) => [number ?? 9, 0, 0, 0])),
+  });
+  const before = ["x", null, "y"];
+  const columns: Record<string, Vector> = {
+    plain,
+    view: arrow.vectorFromArray(texts, new Utf8View()),
+    codes: coded,
+    cut: arrow.vectorFromArray([...before, ...texts], new Utf8()).slice(before.length),
+    cutCodes: arrow.vectorFromArray([...before, ...texts], new Dictionary(new Utf8(), new Int32())).slice(3),
+    pieces: plain.slice(0, 2).concat(plain.slice(2)),
+    numbers: arrow.vectorFromArray(numbers, new Int32()),
+    wide: new arrow.Vector([wide]),
+    cutNumbers: arrow.vectorFromArray([1, null, 2, ...numbers], new Int32()).slice(3),
+    long: arrow.vectorFromArray(
+      numbers.map((number) => (number === null ? null : BigInt(number))),
+      new Int64(),
+    ),
+    none: arrow.vectorFromArray([null, null, null, null, null], new Null()),
+  };
+  const step = await stepOf(columns);
+  assert.deepEqual([step.start, step.length], [0, 5]);
+  for (const name of ["plain", "view", "codes", "cut", "cutCodes", "pieces", "none", "absent"]) {
+    const { codes, values } = step.texts(name as "city");
+    const expected = name === "none" || name === "absent" ? [] : texts;
+    assert.deepEqual(
+      Array.from(codes, (code) => (code < 0 ? "" : values[code])),
+      texts.map((_, i) => expected[i] ?? ""),
+      name,
+    );
+    assert.equal(new Set(values).size, values.length, name);
+  }
+  for (const name of ["numbers", "wide", "cutNumbers", "long", "none", "absent"]) {
+    const into = new Int32Array(5).fill(5);
+    step.numbers(name as "services", into);
+    const expected = name === "none" || name === "absent" ? [] : numbers;
+    assert.deepEqual(
+      [...into],
+      numbers.map((_, i) => expected[i] ?? -1),
+      name,
+    );
+  }
+  for (const [name, { type }] of Object.entries(columns)) {
+    const field = new arrow.Field(name, type);
+    const isText = /plain|view|odes|cut$|pieces/.test(name);
+    assert.deepEqual(
+      [isReadable(field, "text"), isReadable(field, "number")],
+      [isText || name === "none", !isText],
+      name,
+    );
+  }
+});
+
+test("a number that is too wide is refused with its row, in whichever piece it is", async () => {
+  const { Int32, Int64 } = arrow;
+  const range = "expected a whole number from 0 to 2147483647, or no value";
+  for (const [value, found] of [
+    [2n ** 31n, "2147483648"],
+    [2n ** 32n + 1n, "4294967297"],
+    [2n ** 62n, "4611686018427387904"],
+    [-1n, "-1"],
+    [-(2n ** 32n), "-4294967296"],
+  ] as const) {
+    const small = arrow.vectorFromArray([1n, 2n], new Int64());
+    const step = await stepOf({ x: small.concat(arrow.vectorFromArray([null, value], new Int64())) });
+    assert.throws(() => step.numbers("x" as "services", new Int32Array(4)), {
+      message: `s: row 4, column x: found ${found}, ${range}`,
+    });
+  }
+  const step = await stepOf({ x: arrow.vectorFromArray([0, 2 ** 31 - 1], new Int32()) });
+  step.numbers("x" as "services", new Int32Array(2));
+});
+
+test("a row group with another number of rows than its footer says, and texts beyond the limit, are refused", async () => {
+  const x = arrow.vectorFromArray(["ab", "ab", "cde"], new arrow.Utf8());
+  await assert.rejects(stepOf({ x }, 4), {
+    message: "s: rows: found 3 of a row group, expected 4 as in its footer",
+  });
+  // A text counts once, with its characters and one more.
+  assert.deepEqual((await stepOf({ x }, 3, 7)).texts("x" as "city").values, ["ab", "cde"]);
+  const step = await stepOf({ x }, 3, 6);
+  assert.throws(() => step.texts("x" as "city"), {
+    message:
+      "s: texts of 3 rows: found more than 6 characters, expected distinct texts that fit into the memory of a load",
+  });
+});
+
+test("texts of facilities may take as much heap as is left, and one byte more is refused", async () => {
+  const { facilities, procedures } = small.table;
+  const heapOf = (texts: Record<string, string[]>) =>
+    Object.values(texts)
+      .flat()
+      .reduce((sum, { length }) => sum + 32 + 2 * length, 0);
+  const most = heapOf(facilities);
+  assert.ok(most > heapOf(procedures));
+  const vectors = columnsOf(small).map(({ name, type, values }) => [
+    name,
+    arrow.vectorFromArray(values, type),
+  ]);
+  const step = await stepOf(Object.fromEntries(vectors), undefined, 10_000);
+  async function* steps() {
+    yield step;
+  }
+  const read = (maxHeap: number) => tableOf(steps(), step.length, "s", maxHeap, () => {});
+  assert.deepEqual((await read(most)).facilities, facilities);
+  await assert.rejects(read(most - 1), {
+    message: `s: texts of facilities and procedures: found ${most} bytes or more, expected at most ${most - 1}`,
+  });
+});
+
+test("the names of columns' types are cut, and damage that a column's values show is refused", () => {
+  const field = (type: ConstructorParameters<typeof arrow.Field>[1]) => new arrow.Field("x", type);
+  assert.equal(typeName(field(new arrow.Decimal(2, 18, 128))), "DECIMAL(18,2)");
+  const nested = (letters: number) =>
+    typeName(field(new arrow.Struct([new arrow.Field("n".repeat(letters), new arrow.Int32())])));
+  const whole = 64 - nested(1).length + 1;
+  assert.equal(nested(whole).length, 64);
+  assert.ok(!nested(whole).includes("…"));
+  assert.equal(nested(whole + 1).length, 64);
+  assert.ok(nested(whole + 1).endsWith("…"));
+  const known = new DataError("a", "b", "c");
+  assert.equal(refusalOf(known, "s"), known);
+  assert.equal(
+    refusalOf(new Error("x".repeat(121)), "s").message,
+    `s: found damage (${"x".repeat(120)}), expected a readable Parquet file`,
+  );
+  for (const error of [new RangeError("deep"), new WebAssembly.RuntimeError("unreachable")]) {
+    const refused = refusalOf(error, "s");
+    assert.ok(refused instanceof DecoderError);
+    assert.equal(refused.message, "s: found damage (the decoder failed), expected a readable Parquet file");
+  }
+  assert.ok(!(refusalOf(new TypeError("x"), "s") instanceof DecoderError));
+});
+
+test("a column that a file has twice is refused, and parts of one nested column are one", async () => {
+  const head = (...paths: string[][]) => ({
+    file: {
+      metadata: new Map(),
+      groups: [{ rows: 1, columns: paths.map((path) => ({ path, bytes: 1, isLzo: false })) }],
+      read: async () => new arrow.Table(new arrow.Schema([])),
+    },
+  });
+  const required = ["ccn", "facility", "city", "state", "procedure_code", "procedure_name"];
+  const amounts = ["submitted_charge_cents", "medicare_allowed_cents"];
+  const ours = [...required, ...amounts].map((name) => [name]);
+  const twice = (name: string) => ({ message: `s: column ${name}: found two of this name, expected one` });
+  await assert.rejects(checkColumns(head(...ours, ["city"]), "s"), twice("city"));
+  await assert.rejects(checkColumns(head(...ours, ["zip"], ["x"], ["zip"]), "s"), twice("zip"));
+  const nested = [["x", "a"], ["x", "b"], ["y"], ["y"], ["z", "a"], ["w", "a"], ["w"], ["w", "b"]];
+  assert.deepEqual(await checkColumns(head(...nested, ...ours), "s"), {
+    columns: ours.flat(),
+    ignored: ["x", "y", "y", "z", "w", "w", "w"],
+  });
 });
 
 test("rows in any order give the same snapshot", async () => {
