@@ -28,14 +28,16 @@ const apostrophes = /['’‘`´]/g;
 
 /** Splits a text at everything that is no letter or digit. `&` becomes the word "and"; an apostrophe divides no word. */
 export function plainWords(text: string): string[] {
-  return wordsOf(foldedCase(text));
+  return wordsOf(withoutApostrophes(text));
 }
 
-/** @param folded see `foldedCase` */
+/** The apostrophes go before the accents do: `foldedCase` makes a space of an acute accent that stands alone. */
+const withoutApostrophes = (text: string) => foldedCase(text.replace(apostrophes, ""));
+
+/** @param folded see `withoutApostrophes` */
 function wordsOf(folded: string): string[] {
   return (
     folded
-      .replace(apostrophes, "")
       .replaceAll("&", " and ")
       // Facilities have only the first five digits of a ZIP code.
       .replace(/(?<![\p{L}\p{N}])(\d{5})-\d{4}(?![\p{L}\p{N}])/gu, "$1")
@@ -49,7 +51,7 @@ function wordsOf(folded: string): string[] {
  */
 export function splitWords(text: string): string[] {
   const parts = wordsOf(
-    foldedCase(text)
+    withoutApostrophes(text)
       .replaceAll("&", " and ")
       // Letters of procedures, such as D&C, make one word.
       .replace(/\b([dit]) *and *([acd])\b/g, "$1and$2")

@@ -1,13 +1,16 @@
 import assert from "node:assert/strict";
+import { STATUS_CODES } from "node:http";
 import { describe, test } from "node:test";
 import * as v from "valibot";
 import { type Snapshot, stateCodes } from "../../engine/index.ts";
+import { ApiError, constantError, type ErrorType, errors } from "../../server/api/errors.ts";
 import {
   datasetsResponse,
   facilitiesResponse,
   facilityResponse,
   versionsResponse,
 } from "../../server/api/responses.ts";
+import { isApiPath, parametersAt, routeOf, routes } from "../../server/api/routes.ts";
 import { openapiDocument, operationsOf } from "../support/answers.ts";
 import { ask, assertRefused, imageOf, refusal, versionsOf } from "../support/endpoint-oracle.ts";
 import { type ShortRow, snapshotAs, snapshotOf } from "../support/fixtures.ts";
@@ -226,6 +229,17 @@ describe("data versions", () => {
       assertRefused(versions, target, "unknown_endpoint");
   });
 
+  test("each path, with a version or without, has its route for the metrics", () => {
+    const filled = (template: string) => template.replace("{version}", "2024.1").replace(/\{\w+\}/, "a%2Fb");
+    for (const route of routes.slice(1)) assert.equal(routes[routeOf(filled(route))], route);
+    for (const path of ["/api", "/api/", "/api/v1//", "/api/v1/nothing", "/api/v1/versions/2024/usage"])
+      assert.deepEqual([routes[routeOf(path)], isApiPath(path)], ["unknown", true], path);
+    for (const path of ["/", "", "/apis", "/data"])
+      assert.deepEqual([routes[routeOf(path)], isApiPath(path)], ["/*", false], path);
+    assert.deepEqual([...parametersAt("/api/v1/search")], ["q", "type", "state", "limit"]);
+    assert.deepEqual([...parametersAt("/api/v1/nothing")], []);
+  });
+
   test("the list of versions names a path that answers even if nothing is priced", () => {
     const bare = serving(snapshotOf([["000001", "CA", "5072", null, null]]));
     const { data } = v.parse(versionsResponse, ask(bare, "/versions"));
@@ -257,4 +271,44 @@ describe("data versions", () => {
       );
     }
   });
+});
+
+test("each type of error has the status that HTTP names so, and constant errors say what to do", () => {
+  const byStatus = Map.groupBy(Object.keys(errors) as ErrorType[], (type) =>
+    Number(errors[type].status.slice(0, 3)),
+  );
+  assert.deepEqual(Object.fromEntries(byStatus), {
+    400: ["missing_parameter", "invalid_parameter"],
+    401: ["missing_api_key", "invalid_api_key"],
+    403: ["forbidden", "signup_closed"],
+    404: ["not_found", "unknown_endpoint"],
+    405: ["method_not_allowed"],
+    409: ["conflict"],
+    412: ["precondition_failed"],
+    413: ["body_too_large"],
+    415: ["unsupported_media_type"],
+    416: ["range_not_satisfiable"],
+    429: ["rate_limit_exceeded"],
+    500: ["internal_error"],
+    503: ["service_unavailable"],
+  });
+  for (const [status, types] of byStatus)
+    for (const type of types) {
+      // Node has the name of RFC 7231.
+      const name = status === 413 ? "Content Too Large" : STATUS_CODES[status];
+      assert.equal(new ApiError(type, "x").status, `${status} ${name}`);
+    }
+  const told = (type: Parameters<typeof constantError>[0]) => constantError(type).body.error.message;
+  assert.equal(
+    told("missing_api_key"),
+    'an API key is required: send the header "Authorization: Bearer <API key>"',
+  );
+  assert.equal(told("invalid_api_key"), "the API key isn't valid");
+  assert.equal(told("internal_error"), "the request failed; try again");
+  const headersOf = (type: ErrorType, header?: number) =>
+    new ApiError(type, "x", { ...(header && { header }) }).headers;
+  assert.deepEqual(headersOf("missing_api_key", 7), [{ name: "WWW-Authenticate", value: "Bearer" }]);
+  assert.deepEqual(headersOf("rate_limit_exceeded", 7), [{ name: "Retry-After", value: 7 }]);
+  assert.deepEqual(headersOf("rate_limit_exceeded"), []);
+  assert.deepEqual(headersOf("conflict", 7), []);
 });

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { errors } from "../../server/api/errors.ts";
-import { routeOf, routes } from "../../server/api/routes.ts";
 import { bucketBounds, ThreadTraffic, Traffic } from "../../server/shared/traffic.ts";
 import { seededRandom } from "../support/random.ts";
 
@@ -160,16 +159,6 @@ test("a busy thread times a sample of requests that represents all of them", () 
     const share = total(buckets) / all;
     assert.ok(Math.abs(share - 1) < 0.1, `${route}: ${share}`);
   }
-});
-
-test("each route's path maps to its route, and other API paths map to unknown", () => {
-  assert.equal(new Set(routes).size, routes.length);
-  const filled = (template: string) => template.replace("{version}", "2024.1").replace(/\{\w+\}/, "a%2Fb");
-  for (const route of routes.slice(1)) assert.equal(routes[routeOf(filled(route))], route);
-  assert.equal(routes[routeOf("/api/v1/")], "/api/v1");
-  const others = ["/api", "/api/v1//", "/api/v1/nothing", "/api/v1/versions/2024/usage"];
-  for (const path of others) assert.equal(routes[routeOf(path)], "unknown", path);
-  for (const path of ["/", "", "/data", "/portal/signup"]) assert.equal(routes[routeOf(path)], "/*", path);
 });
 
 test("every response status has its own counter", () => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { isSourceUrl, isWebAddress, shownAddress, withoutCredentials } from "../../engine/address.ts";
 import { fileReasonOf, reasonOf, shown, systemCode } from "../../engine/errors.ts";
 
 /** Tests how input and other errors are shown in messages. */
@@ -47,5 +48,38 @@ test("an error's reason is its message, or else its code or name, and a file's h
     assert.equal(reasonOf(error), reason);
     assert.equal(fileReasonOf(error), ofFile);
     assert.equal(systemCode(error), code);
+  }
+});
+
+test("a source's address is a web address of at most 2,000 characters of ASCII, without a user or a password", () => {
+  const long = (length: number) => "https://a.example/".padEnd(length, "x");
+  for (const [text, isWeb, isSource] of [
+    ["https://a.example/b?c#d", true, true],
+    ["HTTP://a.example", true, true],
+    ["http://a:80", true, true],
+    ["https://é.example/ ü", true, false],
+    ["https://a.example/a b", true, false],
+    [long(2000), true, true],
+    [long(2001), true, false],
+    ["https://me@a.example/", false, false],
+    ["https://:secret@a.example/", false, false],
+    ["https:///a.example/", false, false],
+    ["https:\\\\a.example/", false, false],
+    ["https:a.example", false, false],
+    ["ftp://a.example/", false, false],
+    [" https://a.example/", false, false],
+    ["https://a:b", false, false],
+    ["", false, false],
+  ] as const)
+    assert.deepEqual([isWebAddress(text), isSourceUrl(text)], [isWeb, isSource], text);
+  for (const [text, without] of [
+    ["postgres://me:secret@db/x", "postgres://…@db/x"],
+    ["SMTP+x:\\\\me@se@db", "SMTP+x:\\\\…@db"],
+    ["me:secret@db", "…@db"],
+    ["me:a\nb@db", "…@db"],
+    ["https://db/x", "https://db/x"],
+  ]) {
+    assert.equal(withoutCredentials(text), without);
+    assert.equal(shownAddress(text), JSON.stringify(without));
   }
 });

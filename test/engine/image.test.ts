@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { measureAnswers } from "../../engine/image/answer-bytes.ts";
+import { layOut, maxImageBytes } from "../../engine/image/image.ts";
+import { findPlace, isZip } from "../../engine/image/places.ts";
 import {
   attachImage,
   buildImage,
@@ -11,6 +14,7 @@ import {
   textAt,
   textOf,
 } from "../../engine/index.ts";
+import { standardCaveat } from "../../engine/snapshot/schema.ts";
 import { sealSnapshot } from "../../engine/snapshot/snapshot.ts";
 import { randomSnapshot, type ShortRow, snapshotOf } from "../support/fixtures.ts";
 
@@ -97,4 +101,72 @@ test("texts that another tool has filled up with blanks lose them in the image, 
   for (const facility of [0, 1])
     assert.equal(textAt(image.facilityName, facility), textAt(other.facilityName, facility));
   assert.equal(image.description.sha256, padded.sha256);
+});
+
+test("an image or rows of 4 GiB are rejected before memory is taken, as positions have 32 bits", () => {
+  const most = `at most ${2 ** 32 - 1}, as positions have 32 bits`;
+  const { description, ...image } = attachImage(buildImage(randomSnapshot(1)));
+  const contents = (length: number) => ({
+    ...image,
+    description: Buffer.from(JSON.stringify(description)),
+    answers: { length, writeTo: () => assert.fail("nothing is written") },
+  });
+  const bytesOf = (length: number) => {
+    try {
+      layOut(contents(length), "2024.1", 2 ** 20);
+    } catch (error) {
+      if (error instanceof DataError && error.subject === "image of 2024.1") return error;
+    }
+    return assert.fail("it is too large");
+  };
+  const { found } = bytesOf(2 ** 30);
+  const others = Number.parseInt(found, 10) - 2 ** 30;
+  // Sections begin at multiples of 64 bytes.
+  const length = 64 * Math.floor((maxImageBytes - others) / 64);
+  assert.equal(bytesOf(length).expected, `at most ${2 ** 20}`);
+  assert.equal(bytesOf(length + 128).expected, most);
+
+  const { rows } = snapshotOf([["000001", "AL", "5071", 10, 2.5]]).table;
+  const text = (...offsets: number[]) => ({ offsets: Int32Array.from(offsets), bytes: Buffer.alloc(0) });
+  const twice = { order: Uint32Array.of(0, 0), groupStart: Uint32Array.of(0, 2) };
+  const measured = (head: number, each: number) => measureAnswers(rows, twice, text(0, head), text(0, each));
+  const numbers = "10,2.5".length - 1 + ',"medicare_allowed":}'.length;
+  // A comma is between the two rows.
+  assert.deepEqual(measured(7, 1000), {
+    ...{ headStart: Uint32Array.of(0), headEnd: Uint32Array.of(7) },
+    ...{ rowEnd: Uint32Array.of(1007 + numbers, 2008 + 2 * numbers), answerBytes: 2008 + 2 * numbers },
+  });
+  const each = (maxImageBytes - 1) / 2 - numbers;
+  assert.equal(measured(0, each).answerBytes, maxImageBytes);
+  assert.throws(() => measured(1, each), {
+    message: `encoded rows: found ${2 ** 32} bytes, expected ${most}`,
+  });
+});
+
+test("a five-digit ZIP code is found among ascending ones, and no other text is", () => {
+  const zips = Int32Array.of(501, 2115, 99_950);
+  for (const [zip, place] of [
+    ["00501", 0],
+    ["02115", 1],
+    ["99950", 2],
+    ["00500", -1],
+    ["02116", -1],
+    ["99951", -1],
+    ["", -1],
+  ] as const)
+    assert.equal(findPlace(zips, zip), place, zip);
+  const words = ["02115", "2115", "021155", "0211x", "02116"];
+  assert.deepEqual(
+    words.map((word) => isZip({ placeZip: zips }, word)),
+    [true, false, false, false, false],
+  );
+});
+
+test("a file with fewer than 2,000 hospitals has a caveat that says so", () => {
+  const part = (facilities: number) =>
+    standardCaveat(2024, facilities).slice(standardCaveat(2024, 2000).length);
+  assert.match(standardCaveat(2024, 2000), / in calendar year 2024; .* take no part in any figure\.$/);
+  const rest = ", where a whole release has some 3,000: hospitals and states may be missing.";
+  assert.equal(part(1999), ` This file has only 1999 hospitals${rest}`);
+  assert.equal(part(1), ` This file has only 1 hospital${rest}`);
 });
