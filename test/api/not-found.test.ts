@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as v from "valibot";
+import { readPlaces } from "../../datasets/places.ts";
 import { coverageOf } from "../../engine/index.ts";
 import { sealSnapshot } from "../../engine/snapshot/snapshot.ts";
+import { assertApproved } from "../support/approved.ts";
 import { ask, imageOf, imageWith, refusal, versionsOf } from "../support/endpoint-oracle.ts";
-import { type ShortRow, snapshotAs, snapshotOf } from "../support/fixtures.ts";
+import { changed, type ShortRow, snapshotAs, snapshotOf } from "../support/fixtures.ts";
 import { placed } from "../support/relevance.ts";
 
 /** Tests that a 404 gives the reason why there is no data. */
@@ -345,4 +347,108 @@ test("the 404 of a list around a place says why no hospital is there", () => {
     ["near=20001&ccn=000003", "facilities whose ZIP code has no known place: 1"],
   ] as const)
     assert.equal(told(query), message, query);
+});
+
+test("what refused requests are told is as it was approved", () => {
+  const rows: ShortRow[] = [
+    ["000001", "IL", "5115", 100, 10, "Mercy Hospital"],
+    ["000002", "IL", "5072", 50, 5, "Grace Hospital"],
+    ["000002", "IL", "5073", 50, 5],
+  ];
+  const snapshot = changed(snapshotOf(rows), ({ facilities }) => {
+    facilities.city = ["Springfield", "Chicago"];
+    facilities.zip = ["62702", "60611"];
+  });
+  const [known, withoutPlaces] = [imageWith(snapshot, readPlaces()), imageOf(snapshot)].map((image) =>
+    versionsOf(image),
+  );
+  const targets = `
+    /healthcare/facilities?procedure=5072&min_charge=5&max_charge=4
+    /healthcare/facilities?procedure=5072&min_charge=5.001
+    /healthcare/facilities?city=
+    /healthcare/facilities?near=Springfield
+    /healthcare/facilities?near=00000
+    /healthcare/facilities?near=Chicagoo
+    /healthcare/facilities?near=Cook+County
+    /healthcare/facilities?near=2115
+    /healthcare/facilities?near=123
+    /healthcare/facilities?near=12345678
+    /healthcare/facilities?near=Xqxq
+    /healthcare/facilities?near=x
+    /healthcare/facilities?near=chicago+7
+    /healthcare/facilities?within=5
+    /healthcare/facilities?sort=distance
+    /healthcare/facilities?sort=charge
+    /healthcare/facilities?status=all
+    /healthcare/facilities?procedure=excision
+    /healthcare/facilities?procedure=knee+replacement+in+Chicago
+    /healthcare/facilities?ccn=12345
+    /healthcare/facilities?ccn=1,10001
+    /healthcare/facilities?state=XX
+    /healthcare/facilities?limit=0
+    /healthcare/facilities?order=up
+    /healthcare/facilities?procedure=9999
+    /healthcare/facilities?procedure=knee+mri
+    /healthcare/prices
+    /healthcare/prices?procedure=knee
+    /healthcare/prices?procedure=5,072
+    /healthcare/prices?procedure=27447
+    /healthcare/prices?procedure=5072&state=DC,MD
+    /healthcare/prices?procedure=5072&state=IL&limit=51
+    /healthcare/trends?procedure=5072&versions=x
+    /healthcare/trends?procedure=knee&versions=2024
+    /healthcare/trends?procedure=9999
+    /healthcare/facilities/000001/trends?procedure=5072
+    /healthcare/facilities/1/trends?procedure=5072
+    /healthcare/facilities/000001/trends?procedure=knee
+    /pages/abc
+    /versions/2024.3/usage
+    /versions/x/search
+    /nothing
+    /search
+    /search?q=the
+    /search?q=hospitals+near+me
+    /search?q=cook+county
+    /search?q=guam
+    /search?q=123456
+    /search?q=12345
+    /search?q=drg+470
+    /search?q=chicago&type=procedure
+    /search?q=99999&type=procedure
+    /search?q=xqxqxq
+    /search?q=mercy+xqxqxq
+    /search?q=knee+replacement
+    /search?q=mercy&type=procedure
+    /search?q=mercy&state=OH
+    /search?q=va+hospital
+    /search?q=knee+mri&type=procedure
+    /search?q=!!!
+    /search?q=grace+springfield
+    /healthcare/procedures/5072?near=Chicago&within=0
+    /healthcare/procedures/5115?near=60611&within=5
+    /healthcare/procedures/5115?near=59718
+    /healthcare/procedures/5072?near=96910&within=1
+    /healthcare/procedures/5072?within=9
+    /healthcare/procedures/5072?bins=0
+    /healthcare/procedures?min_facilities=3
+    /export.csv?procedure=x
+    /export.csv?state=MD
+    /export.csv?procedure=5072&state=NY
+    /search?%ff=1
+    /search?q=a%07
+    /search?a%07=1
+    /search?q=
+    /search?year=2024&q=a
+    /datasets?year=2024.1
+    /healthcare/trends?procedure=5072&version=x
+  `;
+  const lines = targets
+    .trim()
+    .split(/\s+/)
+    .map((target) => {
+      const { type, param, message } = refusal(known, target);
+      return `${target}\n  ${type}${param === undefined ? "" : ` ${param}`}: ${message}\n`;
+    });
+  lines.push(`${refusal(withoutPlaces, "/healthcare/facilities?near=60611").message}\n`);
+  assertApproved("refusals.txt", lines.join(""));
 });

@@ -7,8 +7,10 @@ import { syncBuiltinESMExports } from "node:module";
 import path from "node:path";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
+import { CmsTable } from "../../datasets/cms/cms.ts";
 import { TextScan } from "../../datasets/cms/encoding.ts";
 import { type ImportOptions, importFile } from "../../datasets/cms/import.ts";
+import { foreignKind, wayToCsv } from "../../datasets/cms/kind.ts";
 import { encodeSnapshot } from "../../engine/index.ts";
 import {
   csv,
@@ -309,6 +311,71 @@ test("up to 50 lines before the header are named, and of more the first one's er
     const message = await refusal(options);
     assert.ok(String(message).startsWith(`${options.file} line ${line}: found ${found}`), String(message));
   }
+});
+
+test("a file's kind is known by its first bytes, and has a way to CSV", () => {
+  const unpack = "unpack it, and import the CSV file inside";
+  const sheet = "take CMS's CSV file, or save the sheet as CSV UTF-8 with its codes as text";
+  const utf8 = "save it as UTF-8 (in Excel: CSV UTF-8)";
+  const take = "take CMS's CSV file";
+  const hex = (digits: string) => Buffer.from(`${digits}4142`, "hex");
+  const zip = Buffer.from("504b0304", "hex");
+  for (const [start, kind, way] of [
+    [hex("1f8b"), "a gzip file", unpack],
+    [hex("504b0304"), "a zip archive", unpack],
+    [hex("504b0506"), "an empty zip archive", unpack],
+    [hex("425a68"), "a bzip2 file", unpack],
+    [hex("fd377a585a00"), "an xz file", unpack],
+    [hex("28b52ffd"), "a zstd file", unpack],
+    [hex("377abcaf271c"), "a 7z archive", unpack],
+    [hex("d0cf11e0a1b11ae1"), "an Excel workbook (xls)", sheet],
+    [Buffer.concat([zip, Buffer.from("xl/workbook.xml")]), "an Excel workbook (xlsx)", sheet],
+    [Buffer.concat([zip, Buffer.from("word/styles.xml")]), "a zip archive", unpack],
+    [hex("50415231"), "a Parquet file", take],
+    [hex("25504446"), "a PDF file", take],
+    [hex("fffe0000"), "UTF-32 text", utf8],
+    [hex("fffe"), "UTF-16 text", utf8],
+    [hex("feff"), "UTF-16 text", utf8],
+    [Buffer.from("a\0b\0"), "UTF-16 text", utf8],
+    [Buffer.from("\0a\0b"), "UTF-16 text", utf8],
+    [Buffer.from("ab\0c"), "a binary file", take],
+    [Buffer.from("a\0\0b"), "a binary file", take],
+    [Buffer.from("\0\0\0\0"), "a binary file", take],
+    [Buffer.from("abcd\0"), "a binary file", take],
+    [Buffer.from("\ufeff [1]"), "JSON", take],
+    [Buffer.from("{"), "JSON", take],
+    [Buffer.from("<HEAD>"), "an HTML page", take],
+    [Buffer.from("<body\n>"), "an HTML page", take],
+    [Buffer.from("<headers>"), "XML", take],
+    [
+      Buffer.from("a;b,c;d\n"),
+      "fields separated by semicolons",
+      "take CMS's CSV file, or save it with commas",
+    ],
+    [Buffer.from("a\tb\n,,,"), "fields separated by tabs", "take CMS's CSV file, or save it with commas"],
+    [
+      Buffer.from("a|b\r,,,"),
+      "fields separated by vertical bars",
+      "take CMS's CSV file, or save it with commas",
+    ],
+  ] as const) {
+    assert.equal(foreignKind(start), kind);
+    assert.equal(wayToCsv(kind), way);
+  }
+  for (const start of ["a;b,c", "a", "", "1,[", "a\n;;;", "\ufeffa,b"])
+    assert.equal(foreignKind(Buffer.from(start)), undefined, start);
+});
+
+test("any column of the layout of 2011–2015 tells it", () => {
+  for (const name of ["Provider Id", "average_estimated_submitted_charges", "Average Total Payments"])
+    assert.throws(() => new CmsTable("f", ["a", name], 1), {
+      name: "DataError",
+      message: `f${oldLayout}`,
+    });
+  assert.throws(
+    () => new CmsTable("f", ["a", "Provider"], 7),
+    /^DataError: f line 7: found a header without /,
+  );
 });
 
 test("a file that grows while it is read is refused", async (t) => {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { measureAnswers } from "../../engine/image/answer-bytes.ts";
 import { layOut, maxImageBytes } from "../../engine/image/image.ts";
@@ -11,16 +12,22 @@ import {
   encodePrices,
   findGroup,
   imageFormatVersion,
+  stateCodes,
+  stateNames,
   textAt,
   textOf,
 } from "../../engine/index.ts";
 import { standardCaveat } from "../../engine/snapshot/schema.ts";
 import { sealSnapshot } from "../../engine/snapshot/snapshot.ts";
+import { dataPath } from "../support/data.ts";
 import { randomSnapshot, type ShortRow, snapshotOf } from "../support/fixtures.ts";
 
 test("a buffer that holds no image is rejected", () => {
   for (const length of [0, 8, 4096])
-    assert.throws(() => attachImage(new SharedArrayBuffer(length)), /^DataError: image: found other data/);
+    assert.throws(
+      () => attachImage(new SharedArrayBuffer(length)),
+      /^DataError: image: found other data, expected a buffer that layOut made$/,
+    );
 });
 
 test("an image of another format is rejected", () => {
@@ -169,4 +176,24 @@ test("a file with fewer than 2,000 hospitals has a caveat that says so", () => {
   const rest = ", where a whole release has some 3,000: hospitals and states may be missing.";
   assert.equal(part(1999), ` This file has only 1999 hospitals${rest}`);
   assert.equal(part(1), ` This file has only 1 hospital${rest}`);
+});
+
+test("a state's name is that in CMS's file, and territories and their codes are known", () => {
+  const places = readFileSync(dataPath("geo_apc_dy23.csv"), "utf8").matchAll(/^State,\d+,([^,]+),/gm);
+  const names = new Set(Array.from(places, ([, name]) => name));
+  const territories = {
+    AS: "American Samoa",
+    GU: "Guam",
+    MP: "Northern Mariana Islands",
+    PR: "Puerto Rico",
+    VI: "U.S. Virgin Islands",
+  };
+  assert.deepEqual(
+    Object.values(stateNames).filter((name) => !names.has(name)),
+    ["American Samoa", "Guam", "Maryland", "Northern Mariana Islands", "Puerto Rico", "U.S. Virgin Islands"],
+  );
+  for (const [code, name] of Object.entries({ ...territories, MD: "Maryland", DC: "District of Columbia" }))
+    assert.equal(stateNames[code], name);
+  assert.deepEqual([...stateCodes], stateCodes.toSorted());
+  assert.equal(new Set(stateCodes).size, 56);
 });
