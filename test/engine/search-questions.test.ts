@@ -829,5 +829,15 @@ test("searches in people's own words are answered and understood as it was appro
       .map((q): [DocumentKind, string, null] => ["facility", `${q} near Cleveland`, null]),
   ];
   const lines = asked.map(([kind, q, state]) => `${kind} ${answerLine(real, kind, q, state)}\n`);
+  // Each of these is read in a way that few others are.
+  for (const line of readFileSync(dataPath("search/rare.tsv"), "utf8").trimEnd().split("\n")) {
+    const [kind, q] = line.split("\t");
+    const cities = () =>
+      `${q}: ${likelyCities(real, splitWords(q))
+        .map(({ name }) => name)
+        .join("; ")}`;
+    const answer = () => answerLine(real, kind === "procedure" ? kind : "facility", q, null);
+    lines.push(`${kind} ${kind === "city" ? cities() : answer()}\n`);
+  }
   assertApproved("searches.txt", lines.join(""));
 });
