@@ -57,7 +57,9 @@ export interface FacilityPage {
   summary(): Summary;
 }
 
-const pricedStatus = rowStatuses.indexOf("priced");
+/** The statuses of rows. `all` isn't among them. */
+const statuses: readonly FacilityFilter["status"][] = rowStatuses;
+const pricedStatus = statuses.indexOf("priced");
 /** With so many buckets, a bucket holds few facilities, and the list of counts is still short. */
 const selectionBuckets = 2 ** 11;
 
@@ -162,7 +164,7 @@ export function listFacilities(image: Image, filter: FacilityFilter, sort: Facil
   const { procedure, status, near, conditions = [] } = filter;
   const isPriceWanted = priceTest(conditions);
   const isFacilityWanted = facilityTest(conditions);
-  const wanted = status === "all" ? -1 : rowStatuses.indexOf(status);
+  const wanted = statuses.indexOf(status);
   const states = filter.states && new Set(filter.states.map((state) => stateIndex.get(state)));
   const isAnyFacility = (states ?? isFacilityWanted ?? near) === undefined;
   const circle = near && { ...near, ...extentOf(near, near.miles) };
@@ -331,7 +333,9 @@ function summaryOfList(image: Image, { filter, items: rows }: FacilityList): Sum
   const group = groupOf(image, procedure, states?.[0] ?? null);
   const { charge, allowed } = image;
   const arePriced = isWhole || status === "priced";
-  const priced = arePriced ? rows : rows.filter((row) => charge[row] > 0 && allowed[row] > 0);
+  const priced = arePriced
+    ? rows
+    : rows.filter((row) => statusOfRow(charge[row], allowed[row]) === pricedStatus);
   const isNone = isWhole ? groupSize(image, group) === 0 : priced.length === 0;
   const found = () => (isWhole ? summaryOf(image, group) : summaryOfRows(image, priced));
   return { ...(isNone ? byField(summaryFields, () => Number.NaN) : found()), facilities: rows.length };

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import * as v from "valibot";
 import { generateKey } from "../../server/accounts/keys.ts";
-import { ApiError } from "../../server/api/errors.ts";
+import { ApiError, echo, echoBare } from "../../server/api/errors.ts";
 import { checkParameters, parseQuery } from "../../server/api/parameters.ts";
 import { wholeNumber } from "../../server/shared/schemas.ts";
 import { rounds } from "../support/rounds.ts";
@@ -224,6 +224,18 @@ describe("input in error messages", () => {
         for (const said of [error.message, error.param ?? ""])
           assert.ok(said.split(marker).length - 1 <= maxEchoed, said);
       }
+  });
+
+  test("a text of more than 64 characters is cut to 64, before half a character, and what may be a key is masked", () => {
+    const words = (length: number) => "ab ".repeat(30).slice(0, length);
+    assert.equal(echoBare(words(64)), words(64));
+    assert.equal(echoBare(words(65)), `${words(63)}…`);
+    assert.equal(echoBare(`${words(62)}🏥🏥`), `${words(62)}…`);
+    assert.equal(echoBare(`${words(61)}🏥🏥`), `${words(61)}🏥…`);
+    assert.equal(echoBare(`a ${"x".repeat(39)}`), `a ${"x".repeat(39)}`);
+    assert.equal(echoBare(`a ${"x-%_Y9".repeat(7)} b`), "a … b");
+    assert.equal(echoBare("a HCQ_ b"), "a … b");
+    assert.equal(echo('a"\u0085\u202e\u2028\u2066é'), String.raw`"a\"\u0085\u202e\u2028\u2066é"`);
   });
 
   test("an error that cuts a long text is well-formed Unicode", () => {

@@ -11,6 +11,7 @@ import { CmsTable } from "../../datasets/cms/cms.ts";
 import { TextScan } from "../../datasets/cms/encoding.ts";
 import { type ImportOptions, importFile } from "../../datasets/cms/import.ts";
 import { foreignKind, wayToCsv } from "../../datasets/cms/kind.ts";
+import { amountsSql } from "../../datasets/cms/statements.ts";
 import { encodeSnapshot } from "../../engine/index.ts";
 import {
   csv,
@@ -364,6 +365,19 @@ test("a file's kind is known by its first bytes, and has a way to CSV", () => {
   }
   for (const start of ["a;b,c", "a", "", "1,[", "a\n;;;", "\ufeffa,b"])
     assert.equal(foreignKind(Buffer.from(start)), undefined, start);
+});
+
+test("a statement reads a file's amounts, by CMS's names of columns or by others, perhaps under conditions", () => {
+  assert.equal(
+    amountsSql("It's a file.csv"),
+    'SELECT upper(trim("Rndrng_Prvdr_CCN")) AS ccn, upper(trim("Rndrng_Prvdr_State_Abrvtn")) AS state, ' +
+      'trim("APC_Cd") AS apc, round(TRY_CAST(trim("Avg_Tot_Sbmtd_Chrgs") AS DECIMAL(18,10)), 2) AS charge, ' +
+      'round(TRY_CAST(trim("Avg_Mdcr_Alowd_Amt") AS DECIMAL(18,10)), 2) AS allowed ' +
+      "FROM read_csv('It''s a file.csv', header = true, all_varchar = true)",
+  );
+  const names = { ccn: "a", state: "b", code: "c", charge: "d", allowed: "e" };
+  assert.ok(amountsSql("x", names, ["a = 1", "b = 2"]).endsWith("all_varchar = true) WHERE a = 1 AND b = 2"));
+  assert.ok(amountsSql("x", names).includes('trim("c") AS apc'));
 });
 
 test("any column of the layout of 2011–2015 tells it", () => {

@@ -356,6 +356,7 @@ test("a source URL that isn't http or https or has a password is rejected withou
     ["https://example.org:99999/", "https://example.org:99999/"],
     ["https://example.org/é", "https://example.org/é"],
     ["https://me:secret@example.org/", "https://…@example.org/"],
+    ["me:secret@example.org/", "…@example.org/"],
     [`https://example.org/${"x".repeat(2000)}`, `https://example.org/${"x".repeat(43)}…`],
   ];
   for (const [url, shown] of refused)
