@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { execFile, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { EventEmitter } from "node:events";
 import fs, { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage } from "node:http";
@@ -493,6 +494,18 @@ test("a partial file that another process changed isn't renamed to its final nam
     message: `${partPath}: found ${content.length + row.length} bytes, expected the ${content.length} that were downloaded`,
   });
   assert.deepEqual(trial.files, []);
+});
+
+test("a download has its address's file name in plain letters, cut to 100, and eight digits of the address's hash", () => {
+  for (const [address, name] of [
+    ["https://a.example/b/DY23_Prov-Svc.v1.csv", "DY23_Prov-Svc.v1"],
+    ["https://a.example/a%20b(1)é.CSV?x=1.csv#y", "a_20b_1__C3_A9"],
+    ["https://a.example/x.csv.zip", "x.csv.zip"],
+    [`https://a.example/${"x".repeat(101)}.csv`, "x".repeat(100)],
+  ]) {
+    const digest = createHash("sha256").update(address).digest("hex").slice(0, 8);
+    assert.equal(downloadPath("out", address), path.join("out", "downloads", `${name}.${digest}.csv`));
+  }
 });
 
 test("the catalogue's newest file of each year is found, by title and year", () => {

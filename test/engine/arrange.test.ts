@@ -35,3 +35,53 @@ test("rows in any order give the same table, and facilities and procedures witho
     );
   }
 });
+
+test("a few rows in each order give the same table, in order", () => {
+  const pairs = [
+    [0, 0],
+    [0, 1],
+    [1, 0],
+    [1, 1],
+  ];
+  const ordersOf = (positions: readonly number[]): number[][] =>
+    positions.length < 2
+      ? [[...positions]]
+      : positions.flatMap((first) =>
+          ordersOf(positions.filter((each) => each !== first)).map((rest) => [first, ...rest]),
+        );
+  for (const some of [
+    [0, 3],
+    [0, 1],
+    [1, 2],
+    [0, 1, 2],
+    [0, 1, 2, 3],
+  ])
+    for (const given of ordersOf(some)) {
+      const column = (of: (position: number) => number) => Int32Array.from(given, of);
+      const { table, order } = arrangeTable({
+        facilities: byField(facilityFields, () => ["a", "b"]),
+        procedures: byField(procedureFields, () => ["1", "2"]),
+        rows: {
+          ...byField(measureFields, () => column((position) => 10 + position)),
+          facility: column((position) => pairs[position][0]),
+          procedure: column((position) => pairs[position][1]),
+        },
+      });
+      assert.deepEqual(
+        Array.from(order, (i) => given[i]),
+        some,
+      );
+      assert.deepEqual(
+        [...table.rows.charge],
+        some.map((position) => 10 + position),
+      );
+      const found = some.map((_, row) => [
+        table.facilities.ccn[table.rows.facility[row]],
+        table.procedures.code[table.rows.procedure[row]],
+      ]);
+      assert.deepEqual(
+        found,
+        some.map((position) => ["ab"[pairs[position][0]], "12"[pairs[position][1]]]),
+      );
+    }
+});
