@@ -58,7 +58,7 @@ export interface FacilityPage {
 }
 
 /** The statuses of rows. `all` isn't among them. */
-const statuses: readonly FacilityFilter["status"][] = rowStatuses;
+const statuses: readonly (RowStatus | "all")[] = rowStatuses;
 const pricedStatus = statuses.indexOf("priced");
 /** With so many buckets, a bucket holds few facilities, and the list of counts is still short. */
 const selectionBuckets = 2 ** 11;

@@ -82,21 +82,6 @@ describe("procedure groups", () => {
     assert.deepEqual(matchedOf("knee+procedures"), [["knee"]]);
     assert.deepEqual(matchedOf("arthroplsty"), [["arthroplasty"]]);
     assert.deepEqual(matchedOf("catar"), [["cataract"]]);
-    // The name of the next group has the word.
-    const named = changed(
-      snapshotOf(["5115", "5116"].map((code) => hospital("000001", "CA", "Mercy", code))),
-      ({ procedures }) => {
-        procedures.name = ["Large Joints", "Knee Joints"];
-      },
-    );
-    const { data } = answerTo("q=knee&type=procedure", versionsOf(imageOf(named)));
-    assert.deepEqual(
-      data.map((row) => row.type === "procedure" && [row.code, row.matched]),
-      [
-        ["5115", ["knee"]],
-        ["5116", undefined],
-      ],
-    );
   });
 
   test("a group that is found by its name or code alone lists no matched words", () => {

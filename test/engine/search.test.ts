@@ -697,6 +697,20 @@ describe("ZIP codes in queries", () => {
   });
 });
 
+test("a group lists the words that found it, also if the next group's name has them", () => {
+  const rows = ["5115", "5116"].map((code): ShortRow => ["000001", "CA", code, 1, 1]);
+  const image = imageOf(
+    changed(snapshotOf(rows), ({ procedures }) => {
+      procedures.name = ["Large Joints", "Knee Joints"];
+    }),
+  );
+  const { documents, matched } = search(image, "procedure", "knee", 0, 9);
+  assert.deepEqual(
+    Array.from(documents, (group, i) => [image.codes[group], ...matched[i]]),
+    [["5115", "knee"], ["5116"]],
+  );
+});
+
 describe("searches near a place", () => {
   const rows: ShortRow[] = [
     ["000001", "MA", "5072", 1, 1, "Grace Hospital"],
