@@ -17,7 +17,7 @@ import {
   textAt,
   textOf,
 } from "../../engine/index.ts";
-import { standardCaveat } from "../../engine/snapshot/schema.ts";
+import * as schema from "../../engine/snapshot/schema.ts";
 import { sealSnapshot } from "../../engine/snapshot/snapshot.ts";
 import { dataPath } from "../support/data.ts";
 import { randomSnapshot, type ShortRow, snapshotOf } from "../support/fixtures.ts";
@@ -171,8 +171,8 @@ test("a five-digit ZIP code is found among ascending ones, and no other text is"
 
 test("a file with fewer than 2,000 hospitals has a caveat that says so", () => {
   const part = (facilities: number) =>
-    standardCaveat(2024, facilities).slice(standardCaveat(2024, 2000).length);
-  assert.match(standardCaveat(2024, 2000), / in calendar year 2024; .* take no part in any figure\.$/);
+    schema.standardCaveat(2024, facilities).slice(schema.standardCaveat(2024, 2000).length);
+  assert.match(schema.standardCaveat(2024, 2000), / in calendar year 2024; .* take no part in any figure\.$/);
   const rest = ", where a whole release has some 3,000: hospitals and states may be missing.";
   assert.equal(part(1999), ` This file has only 1999 hospitals${rest}`);
   assert.equal(part(1), ` This file has only 1 hospital${rest}`);
@@ -196,4 +196,15 @@ test("a state's name is that in CMS's file, and territories and their codes are 
     assert.equal(stateNames[code], name);
   assert.deepEqual([...stateCodes], stateCodes.toSorted());
   assert.equal(new Set(stateCodes).size, 56);
+});
+
+test("the limits of snapshots stay as they are, because files of earlier releases have to be read", () => {
+  const limits = Object.entries(schema).filter(([, value]) => typeof value === "number");
+  assert.deepEqual(Object.fromEntries(limits), {
+    ...{ schemaVersion: 2, blank: -1, maxCount: 2_147_483_647, maxCents: 2_147_483_647 },
+    ...{ maxSnapshotFileBytes: 2_147_483_647, maxSnapshotRows: 50_000_000, maxImageRows: 22_369_621 },
+    ...{ maxColumnBytesPerRow: 512, columnBytesAllowance: 1_048_576 },
+    ...{ maxNameCharacters: 500, maxMetadataCharacters: 4000, maxStatusCharacters: 10 },
+    ...{ minDataYear: 2016, maxDataYear: 2099, maxRevision: 9999, leastFacilities: 2000 },
+  });
 });
