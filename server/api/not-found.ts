@@ -125,7 +125,9 @@ export function noFacilityTrend(
 
 function inYears(images: readonly Image[], isChosen: boolean): string {
   const names = images.map(nameOf).join(", ");
-  return isChosen ? `in data versions ${names}` : `in any loaded data year (${names})`;
+  return isChosen
+    ? `in data version${images.length > 1 ? "s" : ""} ${names}`
+    : `in any loaded data year (${names})`;
 }
 
 /** Makes the error for a procedure or a state without rows, priced or not. */

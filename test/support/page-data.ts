@@ -1,8 +1,8 @@
-import { readPlaces } from "../../datasets/places.ts";
 import { syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
 import type { Snapshot } from "../../engine/index.ts";
 import { ask as askEndpoint, imageOf, imageWith, versionsOf } from "./endpoint-oracle.ts";
 import { snapshotOf } from "./fixtures.ts";
+import { places } from "./places.ts";
 
 /** The API's answers about a few small data versions, from which tests draw pages. */
 
@@ -43,7 +43,7 @@ const small = snapshotOf([
   ["000003", "TX", "5094", 5, 0.5],
 ]);
 export const versions = versionsOf(
-  imageWith(published(2024, 1, 5500), readPlaces()),
+  imageWith(published(2024, 1, 5500), places),
   ...[published(2023, 2, 3000), published(2023, 1, 200), published(2022, 1, 1500)].map(imageOf),
   imageOf({ ...small, provenance: { ...small.provenance, dataYear: 2021, revision: 1 } }),
   imageOf(sample(2020, 1, 300)),
