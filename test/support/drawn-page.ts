@@ -113,10 +113,13 @@ export async function open(
   return root;
 }
 
+/** @returns the event, which says whether the page has prevented what the browser does */
 export async function fire(element: FakeElement | null | undefined, type: string, details: object = {}) {
   assert.ok(element, `nothing to ${type}`);
-  element.dispatchEvent(new FakeEvent(type, details));
+  const event = new FakeEvent(type, details);
+  element.dispatchEvent(event);
   await drawn();
+  return event;
 }
 
 export const click = (element: FakeElement | null | undefined) => fire(element, "click");

@@ -40,6 +40,7 @@ function linesOf(page: string): string[] {
   return page
     .replaceAll(/<style.*?<\/style>/gs, "")
     .replaceAll(/<meta name="description" content="([^"]*)">/g, "\n$1\n")
+    .replaceAll(/<[^>]* (?:height|aria-label)="([^"]*)"/g, "\n$1\n$&")
     .replaceAll(/ href="(\/[^"]*)"[^>]*>/g, ">[$1] ")
     .replaceAll(/<\/?(?:h\d|p|li|tr|div|section|title|button|label|option|summary|g)\b[^>]*>/g, "\n")
     .replaceAll(/<[^>]*>/g, " ")
@@ -49,15 +50,8 @@ function linesOf(page: string): string[] {
     .filter(Boolean);
 }
 
-test("pages at drawn addresses say what was approved", async () => {
-  // Imported last, because from then on it makes all elements in this process as text.
-  const { write } = await import("../../../server/parts/portal/written.ts");
-  const answers = new PageAnswers((path, query) =>
-    answer(`${path.slice("/api/v1".length)}${query && `?${query}`}`),
-  );
+function* drawnAddresses(): Iterable<[path: string, parameters: URLSearchParams]> {
   const random = seededRandom(20_261_130);
-  const known = new Set<string>();
-  const texts: string[] = [];
   for (let i = 0; i < pages; i++) {
     const path = random.pick(["/", "/", "/", "/", random.pick(hospitals), random.pick(embeds)]);
     const parameters = new URLSearchParams();
@@ -67,9 +61,32 @@ test("pages at drawn addresses say what was approved", async () => {
     if (place === 1) parameters.set("within", random.pick(radiuses));
     for (const [name, values] of Object.entries(choices))
       if (random.int(4) === 0) parameters.set(name, random.pick(values));
+    yield [path, parameters];
+  }
+}
+
+/** An address for each small number of hospitals with a price. */
+function addressesByCount(): [path: string, parameters: URLSearchParams][] {
+  const found = new Map<number, URLSearchParams>();
+  for (const { code } of answer("/healthcare/procedures?sort=code&limit=100").data)
+    for (const { state, facilities } of answer(`/healthcare/procedures/${code}`).data)
+      if (facilities <= 20 && !found.has(facilities))
+        found.set(facilities, new URLSearchParams({ procedure: code, state }));
+  return [...found].sort(([a], [b]) => a - b).map(([, parameters]) => ["/", parameters]);
+}
+
+test("pages at drawn addresses say what was approved", async () => {
+  // Imported last, because from then on it makes all elements in this process as text.
+  const { write } = await import("../../../server/parts/portal/written.ts");
+  const answers = new PageAnswers((path, query) =>
+    answer(`${path.slice("/api/v1".length)}${query && `?${query}`}`),
+  );
+  const known = new Set<string>();
+  const texts: string[] = [];
+  for (const [path, parameters] of [...drawnAddresses(), ...addressesByCount()]) {
     const { head, body, isMissing } = write(path, `${parameters}`, settings, answers);
     const lines = linesOf(head + body.slice(0, 2).join(""));
-    const [digest] = [hash("sha256", lines.join("\n"), "hex").slice(0, 8)];
+    const digest = hash("sha256", lines.join("\n"), "hex").slice(0, 8);
     texts.push(
       `\n${decodeURIComponent(`${path}?${parameters}`)}${isMissing ? " is missing" : ""}: ${digest}`,
     );
