@@ -26,7 +26,10 @@ const size = smoke
   : { rows: defaultSampleRows, sample: 400, zipf: 200_000, warm: 300, cold: 200_000, keys: 10_000 };
 /** Searches never asked before, for loads that send 20 a second. */
 const fewCold = 2000;
-/** A quick check takes one second. With 1,000 connections, some connections would get no answer in this time. */
+/**
+ * Maximum connections of a quick check, which takes one second. With more, some connections might get no answer in this
+ * time.
+ */
 const maxConnections = smoke ? 100 : Number.POSITIVE_INFINITY;
 const warmUpSeconds = 2;
 /** Loads that are measured in a way of their own. */

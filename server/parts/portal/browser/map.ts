@@ -16,7 +16,7 @@ import { isFew, leastForQuartiles } from "./words.ts";
 const [mapWidth, mapHeight] = [975, 610];
 const mostColours = 6;
 
-/** The map has no other territory. */
+/** The states, DC and Puerto Rico, by name. The map has no other territory. */
 const statesOnMap = d3.sort(
   Object.keys(states).filter((code) => Number(states[code].fips) < 60 || code === "PR"),
   stateName,
