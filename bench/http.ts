@@ -26,8 +26,6 @@ const size = smoke
   : { rows: defaultSampleRows, sample: 400, zipf: 200_000, warm: 300, cold: 200_000, keys: 10_000 };
 /** Searches never asked before, for loads that send 20 a second. */
 const fewCold = 2000;
-/** A quick check takes one second. With 1,000 connections, some connections would get no answer in this time. */
-const maxConnections = smoke ? 100 : Number.POSITIVE_INFINITY;
 const warmUpSeconds = 2;
 /** Loads that are measured in a way of their own. */
 const levelLoads = { mixture: runMixture, "first-second": runFirstSecond };
@@ -90,8 +88,7 @@ async function runLoad(servers: Servers, lists: Lists, load: Load, { rounds, sec
   const take = async (ready: Ready, seconds: number) => {
     const list = lists[ready.entrant.list];
     const stop = ready.entrant.besideExports ? await sendExports(ready.server, seconds, core) : () => {};
-    const connections = Math.min(load.connections, maxConnections);
-    const options = { ...load, connections, list, start: ready.position, seconds, core };
+    const options = { ...load, list, start: ready.position, seconds, core };
     const figures = await measure(ready.server, options);
     stop();
     // The next turn continues where this turn ends in the list, so that requests aren't repeated too early.

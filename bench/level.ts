@@ -75,7 +75,7 @@ class Client {
     return { ...paced, cpuUs: (total() - before) / paced.requests };
   }
 
-  /** Sets the pace to half of what the server can do with as many connections. */
+  /** Sets the pace to half of what the server can do with as many connections, but at most `maxPerSecond`. */
   async setPace(server: Server, { hot }: Lists): Promise<void> {
     const load = { ...plain, connections, list: hot, start: 0, core: cores?.load };
     await measure(server, { ...load, seconds: warmUpSeconds });
@@ -99,7 +99,10 @@ function writeSpare(folder: string, rows: number, count: number): string[] {
   );
 }
 
-/** Takes every second line from one list, and the others from another list, which isn't asked before. */
+/**
+ * Takes every second line from one list, whose lines repeat, and the others from another list, whose lines weren't
+ * asked before.
+ */
 function alternate(asked: readonly string[], anew: readonly string[], count: number, from: number): string[] {
   return Array.from({ length: count }, (_, i) =>
     i % 2 === 0 ? asked[i % Math.min(asked.length, 10)] : anew[(from + i) % anew.length],

@@ -46,7 +46,7 @@ function service(list: ListName, name: string): Entrant {
   return { ...entrants(list)[0], name };
 }
 
-/** Refuses the same key again and again, as most clients with a wrong key do. */
+/** Sends the same wrong key again and again, as most clients with a wrong key do. */
 const oneKey = service("one-unauthorized", "service, one key");
 
 const files = [

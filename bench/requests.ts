@@ -87,7 +87,10 @@ export function madeAnew(image: Image, target: string): Uint8Array {
 }
 
 export const byMarkup = "/healthcare/facilities?procedure=8011&sort=markup";
-/** The most frequent procedure, around Chicago: a quarter of the nation's hospitals, and a thirtieth. */
+/**
+ * Lists of the most frequent procedure around Chicago. Within 500 miles are a quarter of the nation's hospitals, within
+ * 50 miles a thirtieth.
+ */
 export const nearest = "/healthcare/facilities?procedure=8011&near=60601&within=500&sort=distance";
 export const nearer = "/healthcare/facilities?procedure=8011&near=60601&within=50&sort=distance";
 export const inDepth = "/healthcare/procedures/8011";

@@ -23,7 +23,7 @@ export type Kind = "service" | "ceiling" | "nginx" | "sqlite";
 
 export const sendsConstant = (kind: Kind) => kind === "ceiling" || kind === "nginx";
 
-/** Pages have numbers for visitors without a key, as they count against an account. */
+/** With an account for visitors without a key, pages have numbers. */
 const environment = {
   ...{ PATH: process.env.PATH, PORT: "0", OPS_PORT: "0", LOG_LEVEL: "warn" },
   PORTAL_ACCOUNT: account,
@@ -44,7 +44,7 @@ interface BenchFolder {
   key: string;
 }
 
-/** The state has one account that is never refused. */
+/** Makes snapshots, and a state with one account that is never refused. */
 export async function prepareFolder(
   folder: string,
   rows: number,

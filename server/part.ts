@@ -120,7 +120,7 @@ export interface PartContext {
   readonly store: Store;
   /** Returns the reason why the state can't be written now; undefined if it can be written. */
   fault(): string | undefined;
-  /** Runs work that writes little, on a full disk with the room of the state's reserve. The work may be done twice. */
+  /** Runs work that writes little. If the disk is full, deletes the state's reserve and runs the work again. */
   withRoom<Result>(work: () => Result): Result;
   /** Repeats `work` until the server ends. A failure is logged, and the next run tries again. */
   repeat(what: string, everyMs: number, work: () => void | Promise<void>): void;

@@ -13,7 +13,7 @@ const readChunkBytes = 2 ** 20;
 /** Real records are shorter, and a low limit detects an unclosed quote early. */
 const maxRecordBytes = 2 ** 16;
 
-/** Lines with values before the header. If there are more, the first line's error is reported. */
+/** Maximum lines with values before the header. If there are more, the error of the first of them is reported. */
 const maxTitleLines = 50;
 /** A truncated amount such as 96 of 9652.79 looks like a whole one. */
 const unterminated = [

@@ -13,7 +13,10 @@ export const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'
 /** The text of a column, without blanks around it. */
 export const textSql = (columns: ColumnNames, column: Column): string => `trim("${columns[column]}")`;
 
-/** The rows of a file that meet all conditions. Amounts become whole cents, rounded half up; unreadable ones are null. */
+/**
+ * The rows of a file that meet all conditions. Amounts are in dollars, rounded half up to cents. Unreadable ones are
+ * null.
+ */
 export function amountsSql(
   file: string,
   columns: ColumnNames = columnNames,

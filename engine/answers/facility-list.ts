@@ -60,13 +60,13 @@ export interface FacilityPage {
 /** The statuses of rows. `all` isn't among them. */
 const statuses: readonly (RowStatus | "all")[] = rowStatuses;
 const pricedStatus = statuses.indexOf("priced");
-/** With so many buckets, a bucket holds few facilities, and the list of counts is still short. */
+/** Number of buckets of `withLowest`. A bucket holds few facilities, and the list of counts is still short. */
 const selectionBuckets = 2 ** 11;
 
 /**
  * Returns the items at the positions from `offset` on of a sorted list. Ties are ordered by CCN, and absent values come
- * last. O(`count` + log rows) for all priced rows of a procedure, in the nation or in one state; otherwise as
- * `listFacilities`.
+ * last. For all priced rows of a procedure, in the nation or in one state, O(`count`), or O(`count` · log rows) if
+ * descending. Otherwise as `listFacilities`.
  */
 export function facilityPage(
   image: Image,
@@ -108,7 +108,10 @@ export function facilityPage(
   };
 }
 
-/** Whether a filter has a condition besides the procedure, the status and one state. Any other field is one. */
+/**
+ * Whether a filter has a condition besides the procedure, the status and one state. Any other field counts as a
+ * condition.
+ */
 function isNarrowed({
   procedure: _,
   status: __,
@@ -156,8 +159,9 @@ function pageOfGroup(
 }
 
 /**
- * Lists the facilities that match a filter. O(rows of the procedure), or O(facilities) without a procedure; around a place
- * only those of facilities that are near it, and O(facilities / 64).
+ * Lists the facilities that match a filter. O(rows of the procedure), or O(facilities) without a procedure. Around a
+ * place, it reads the bounds of all areas of 64 facilities, and then only the facilities or rows of areas near the
+ * place.
  */
 export function listFacilities(image: Image, filter: FacilityFilter, sort: FacilitySort): FacilityList {
   const { facility: facilityOf, stateOf, procedureRows, procedureCharge, procedureAllowed } = image;

@@ -251,7 +251,7 @@ function dictionaryBytes({ texts: { offsets }, used }: Dictionary): DictionaryBy
   return { count: used.length, offsets: 4 * (used.length + 1), texts };
 }
 
-/** All batches are written into the same memory. */
+/** Writes the record batches of a number of rows, all into the same memory. */
 class Batch {
   readonly #columns: readonly Column[];
   readonly #count: number;

@@ -19,8 +19,8 @@ const all = [...kinds, ...states];
 const starts = new Set(all.map(({ phrase: [first] }) => first));
 
 /**
- * Names the kinds of hospitals, and the states, that words ask for and that this data can't have. The code of the state in
- * which a search is, such as VA, names no kind.
+ * Returns the kinds of hospitals, and the states, that are asked for and that this data can't have. A state is asked
+ * for by words, or as the state in which the search is. The code of that state, such as VA, names no kind of hospital.
  *
  * @param searched the state in which the search is, null for the nation
  */

@@ -4,16 +4,19 @@ import { foldedCase, meaningOf, splitWords } from "./text.ts";
 import { beginsWord, countOf, documentsOf, findWord, isInFields, type SearchIndex } from "./text-index.ts";
 import { closeTo } from "./typos.ts";
 
-/** Reads words that are written without blanks: a name or a city, or neighboring words of one; and the s of a possessive. */
+/** Splits words of names and cities that are written without blanks, and removes the s of possessives. */
 
 const nameFields = (1 << nameField) | (1 << fillerField) | (1 << repeatField);
 const fieldsOfWords = nameFields | (1 << cityPartField);
 
-/** As many letters as two short words have. */
+/** Shorter texts are taken as one word. */
 const leastLetters = 5;
 const possessive = /([\p{L}\p{M}]{3,})['’]s(?![\p{L}\p{N}])/giu;
 
-/** Leaves out the s of "Boise's hospitals", unless a name has the word with it, perhaps without a typo: St Mayr's. */
+/**
+ * Removes the s of "Boise's hospitals". The s stays if the index has the word with it. It also stays if the index lacks
+ * the word without it, and a name has the word with a typo corrected: St Mayr's.
+ */
 export function withoutPossessive(index: SearchIndex, text: string): string {
   if (!text.includes("'") && !text.includes("’")) return text;
   return text.replace(possessive, (written, typed: string) => {
@@ -26,7 +29,9 @@ export function withoutPossessive(index: SearchIndex, text: string): string {
 const withoutBlanks = new RegExp(`\\S{${leastLetters},}`, "g");
 const letters = new RegExp(`[\\p{L}\\p{N}'’]{${leastLetters},}`, "gu");
 
-/** Writes words apart that neighbor each other in a name or a city, in any form: `stmarysregionalmedctr`. */
+/**
+ * Puts blanks between words that follow each other in a name or a city, also in short forms: `stmarysregionalmedctr`.
+ */
 export function writtenApart(index: SearchIndex, text: string): string {
   const apart = (written: string) => {
     const words = splitWords(written);
@@ -39,22 +44,30 @@ export function writtenApart(index: SearchIndex, text: string): string {
   );
 }
 
-/** Whether a word is one of the index or a small one, or begins one; a short one isn't several. */
+/**
+ * Whether a word is a word of the index, begins one, or is a small word. A word of fewer than `leastLetters` counts as
+ * known, because it isn't split.
+ */
 export const isKnown = (index: SearchIndex, word: string) =>
   word.length < leastLetters || isWord(index, word) || beginsWord(index, word);
 
 const isWord = (index: SearchIndex, word: string) =>
   findWord(index, meaningOf(word)) >= 0 || isSmallWord(word);
 
-/** Whether a word of a name or city differs by one typo: `hospitla` isn't the beginning of "Hospital La". */
+/**
+ * Whether a name or city has a word that differs by at most one typo: `hospitla` isn't the beginning of "Hospital La".
+ */
 const isMistyped = (index: SearchIndex, word: string) =>
   closeTo(index, word, 1).some((close) => isInFields(index, close.word, fieldsOfWords));
 
-/** Returns the words that are written together, as they are written; undefined if no facility has them beside each other. */
+/**
+ * Splits a text without blanks into words, in the spelling of the text. Returns undefined if no facility has such words
+ * beside each other.
+ */
 function wordsIn(index: SearchIndex, written: string): readonly string[] | undefined {
   const { tokenStart, tokens } = index;
   const known: Map<number, readonly number[]>[] = [];
-  /** The words of the index with which the text may go on, and where each ends, the longest first. */
+  /** The words of the index that begin at a position of the text, and where each may end, the longest first. */
   const wordsFrom = (start: number) => {
     if (known[start] !== undefined) return known[start];
     const found = new Map<number, readonly number[]>();

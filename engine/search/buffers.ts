@@ -1,15 +1,15 @@
 /**
- * Lends zeroed bytes to one search at a time. A new array as long as an index takes a few microseconds, and a search needs one for
- * each of its words, several times.
+ * Lends zeroed bytes to one search at a time. A new array as long as an index takes a few microseconds, and a search
+ * needs several for each of its words.
  */
 
 const buffers: Uint8Array[] = [];
 let lent = 0;
 
-/** Most arrays that a thread keeps. Longer sentences get new ones. */
+/** Maximum arrays that a thread keeps. A search that needs more gets new ones. */
 const mostBuffers = 32;
 
-/** Takes back all bytes that the search before was lent. */
+/** Takes back all bytes that were lent to the previous search. */
 export function beginSearch(): void {
   lent = 0;
 }

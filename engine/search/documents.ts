@@ -18,9 +18,9 @@ import {
 
 /**
  * Fields of a document's words. `fillerField` has weak words of the name. `repeatField` has repeated words of the name,
- * and other forms in which the name, the city and the state may be written. `cityField` and `stateField` have a place's
- * whole name, with its words joined; `cityPartField` and `statePartField` have its single words. `beyondField` has
- * anything else, such as a ZIP code.
+ * and other forms in which the name and the city may be written. `cityField` and `stateField` have a place's whole
+ * name, with its words joined, and `stateField` also the state's code. `cityPartField` and `statePartField` have the
+ * single words of a name of several words. `beyondField` has anything else, such as a ZIP code.
  */
 export const [
   nameField,
@@ -53,7 +53,7 @@ interface Tokens {
   tokens: Uint32Array;
 }
 
-/** Estimated heap bytes, like the constants below. */
+/** Estimated heap bytes. The constants below are estimates, too. */
 const bytesPerDocument = 512;
 const bytesPerCharacter = 16;
 const bytesPerWord = 64;
@@ -164,7 +164,7 @@ function placeWordsOf(words: string[], whole: number, part: number): Document {
   ];
 }
 
-/** Three facilities with the same initials can still be told apart by their cities. */
+/** Maximum facilities with the same initials. So few can be told apart by their cities. */
 const mostWithInitials = 3;
 
 /** Initials are left out if too many facilities share them, or if they are a word of a name or city. */

@@ -32,7 +32,11 @@ export interface FacilityMatches extends Matches {
 /** Words for any hospital. */
 const forHospitals = phrasesOf("any");
 
-/** @param state the state in which the search is, null for the nation */
+/**
+ * Finds the facilities that a search asks for.
+ *
+ * @param state the state in which the search is, null for the nation
+ */
 export function findFacilities(
   image: Image,
   asked: Asked,
@@ -54,7 +58,7 @@ export function findFacilities(
   findNames(image, words, typed, found);
   findPlaces(image, asked, state, scoreOf, found);
   const hows = findLiterally(image, index, typed, scoreOf, found);
-  // Beside words of a question, the words for a hospital are asked for as they are alone.
+  // A question with words for a hospital is searched like these words alone.
   const plainly = words.filter((word) => !fillers.has(word) && !questions.has(word));
   const isAnywhere = isAll && !asked.isHere && !found.isOnePlace && plainly.length > 0;
   const isAsTyped = plainly.join(" ") === typed.join(" ");
@@ -68,7 +72,7 @@ export function findFacilities(
     !doubtful.has(word) || facilitiesInCity(image, [word]).length > 0 || medicalIn(words)(word);
   const plain = found.isEmpty ? words.filter(isPlain) : words;
   if (plain.length > 0 && plain.length < words.length) {
-    // Where hospitals elsewhere have the words, these may be meant.
+    // If hospitals elsewhere match, the doubtful words may be meant, so they are shown as ignored.
     const ignored = found.unwanted.size > 0 ? words.filter((word) => !isPlain(word)) : [];
     const rest = { ...asked, words: plain, typed: plain, ignored: [...asked.ignored, ...ignored] };
     return findFacilities(image, rest, isWanted, state);
@@ -79,8 +83,8 @@ export function findFacilities(
     for (const facility of index.byName) found.enter(facility, ranks.rest, 0);
   found.ignored = [...asked.ignored, ...found.ignored];
   const procedures = isAll && asked.isHere && found.isEmpty ? [] : absentProcedures(words, found);
-  // What is named by a whole name, or is in a place that is written out, isn't the kind that is absent. Nor is the only
-  // hospital with the words in its name.
+  // A hospital that is found by a whole name, or in the place that the search names, isn't of the absent kind. Nor is
+  // the only hospital found, if its name has the words for the kind.
   const [only] = found.ranked.size === 1 && found.ignored.length === 0 ? found.ranked.keys() : [];
   const name = only === undefined ? [] : indexWords(textAt(image.facilityName, only));
   const others = words.filter((word) => stateOf(word) !== undefined || !name.includes(meaningOf(word)));

@@ -26,7 +26,10 @@ import { meaningOf, saysSomething } from "./text.ts";
 import { findWord, isInFields, type SearchIndex } from "./text-index.ts";
 import { allowedTypos } from "./typos.ts";
 
-/** Finds facilities where no other reading does: by other spellings, and with words set aside. */
+/**
+ * Finds facilities by guesses: by other spellings, and with words set aside. Most guesses are tried only if nothing
+ * else finds a facility.
+ */
 
 const forHospitals = phrasesOf("any");
 /** Words for those who work in hospitals. */
@@ -44,7 +47,7 @@ interface FacilitySearch {
 /** Other spellings, and searches with words to set aside. Each is tried only if those before it find nothing. */
 export function findOtherwise(search: FacilitySearch): void {
   const { index, words, terms } = search;
-  // A medical word can't be set aside, so nothing else helps where no hospital has it.
+  // A medical word can't be set aside. If no hospital has it, no guess helps.
   const isKept = medicalIn(words);
   if (terms.some((term) => term.isNeeded && isKept(term.word) && documentsWith(index, term) === 0)) return;
   const ways = [byInitials, bySound, besideAside, bySaint, besideUnknown, byMoreTypos, besideRegion];
@@ -55,8 +58,8 @@ export function findOtherwise(search: FacilitySearch): void {
 }
 
 /**
- * Reads a word that no name in the place has as the initials of a hospital's name there. The other needed words have to
- * match the place.
+ * Reads a word as the initials of a hospital's name. The other needed words have to match the hospital's place, and
+ * only one hospital may match.
  */
 function byInitials({ image, index, terms, found }: FacilitySearch): void {
   const needed = terms.filter(({ isNeeded }) => isNeeded);
@@ -94,7 +97,9 @@ function bySound({ image, index, terms, found }: FacilitySearch): void {
 const cityOf = (image: Image, facility: number) =>
   `${textAt(image.city, facility)}, ${textAt(image.state, facility)}`;
 
-/** Whether a word of the query, as it is typed, is in the facility's name, or is an unofficial name of it. */
+/**
+ * Whether a word of the query, as it is typed, is in the facility's name, or is its CCN or an unofficial name of it.
+ */
 const isNamed = (index: SearchIndex, terms: readonly Term[], facility: number) =>
   terms.some((term) => {
     const typed = { ...term, matches: term.matches.filter((match) => (match & levelMask) === exact) };
@@ -121,8 +126,8 @@ function asideIn(index: SearchIndex, words: readonly string[]): ReadonlySet<stri
 }
 
 /**
- * Sets words aside if a hospital's name is left; or its place, if the search says hospital. Beside words of procedures the
- * name has to tell one hospital.
+ * Sets words aside if a hospital's name is left, or its place if the search has a word for hospitals or doctors. Beside
+ * words of procedures, the name has to identify one hospital.
  */
 function besideAside({ image, index, words, found }: FacilitySearch): void {
   const aside = asideIn(index, words);
@@ -148,7 +153,10 @@ function besideAside({ image, index, words, found }: FacilitySearch): void {
   found.ignored = ignored;
 }
 
-/** Reads the Spanish names of saints in English. These may be cities, so beside the beginning of a word they are a guess. */
+/**
+ * Reads the Spanish names of saints in English. The English names may be cities, so a match by the beginning of a word,
+ * or with a typo, is a guess.
+ */
 function bySaint({ image, index, words, found }: FacilitySearch): void {
   const english = saintsInEnglish(words);
   if (english === undefined) return;
@@ -160,15 +168,19 @@ function bySaint({ image, index, words, found }: FacilitySearch): void {
     found.enter(facility, rank < ranks.significantBegun ? rank : ranks.guess, score);
 }
 
-/** Returns whether a word of a query may be set aside: a medical word, a number or a place never is. */
+/**
+ * Returns a function that tells whether a word of a query may be set aside. Medical words, words with digits and places
+ * may not.
+ */
 function spareIn(image: Image, words: readonly string[]): (term: Term) => boolean {
   const isKept = medicalIn(words);
   return ({ word }) => !/[0-9]/.test(word) && !isKept(word) && placesNamed(image, [word]).length === 0;
 }
 
 /**
- * Sets aside as few words as possible, so that a whole name is left, alone or with its place. Words that no hospital has go
- * first, and then at most two others. Where a typo explains the words, what is found so comes last.
+ * Sets aside as few words as possible, so that a whole name is left, alone or with its place. These are all words that
+ * no hospital has, and at most two others. If other readings, such as a typo, have found facilities, the facilities of
+ * the name come last.
  */
 export function besideName({ image, index, words, terms, found }: FacilitySearch): void {
   const needed = terms.filter(({ isNeeded }) => isNeeded);
@@ -211,7 +223,7 @@ export function besideName({ image, index, words, terms, found }: FacilitySearch
   }
 }
 
-/** Sets aside words that no hospital has, if one hospital is left by a word of its name and a word of its place. */
+/** Sets aside all words that no hospital has, if the others match one hospital: its name and its place. */
 function besideUnknown({ image, index, words, terms, found }: FacilitySearch): void {
   const needed = terms.filter(({ isNeeded }) => isNeeded);
   const unknown = needed.filter((term) => documentsWith(index, term) === 0);
@@ -225,10 +237,10 @@ function besideUnknown({ image, index, words, terms, found }: FacilitySearch): v
   found.ignored = unknown.map(({ word }) => word);
 }
 
-/** Maximum number of words of which two at once are set aside. Of more words, only one is. */
+/** Maximum number of words of which pairs are set aside. Of more words, only one at a time is set aside. */
 const mostInPairs = 8;
 
-/** No term, each of some terms, and all pairs of them if they are few. */
+/** The choices of terms to set aside, the smallest first: none, each term, and each pair if there are few terms. */
 function fewestFirst(terms: readonly Term[]): (readonly Term[])[] {
   const others = terms.length > mostInPairs ? [] : terms;
   const pairs = others.flatMap((term, i) => others.slice(i + 1).map((other) => [term, other]));
@@ -237,7 +249,7 @@ function fewestFirst(terms: readonly Term[]): (readonly Term[])[] {
 
 /**
  * Allows one more typo in a word that matches nothing, if another word matches the place. The hospital is found only if
- * it is the sole reading of the word there.
+ * no other hospital matches so.
  */
 function byMoreTypos({ index, terms, found }: FacilitySearch): void {
   const needed = terms.filter(({ isNeeded }) => isNeeded);
@@ -253,7 +265,7 @@ function byMoreTypos({ index, terms, found }: FacilitySearch): void {
     found.enter(there[0], ranks.rest, 1);
 }
 
-/** Finds the only hospital that the words beside a region name: it may be elsewhere. */
+/** Finds the only hospital that the words beside a region name. It may be outside the region. */
 function besideRegion({ image, index, words, found }: FacilitySearch): void {
   const isKept = medicalIn(words);
   for (let length = Math.min(mostPlaceWords, words.length - 1); length > 0; length--)

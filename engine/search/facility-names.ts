@@ -9,7 +9,7 @@ import type { SearchIndex } from "./text-index.ts";
 
 /** Finds facilities by a CCN or a whole name. */
 
-/** Finds a CCN beside words that say nothing. With other words, `findByWords` compares these, too. */
+/** Finds the facility of a CCN if all other words say nothing. If others say something, `findByWords` finds it. */
 export function findCodes(image: Image, index: SearchIndex, words: readonly string[], found: Found): void {
   const significant = words.filter(saysSomething);
   for (const word of significant.length === 1 ? significant : []) {
@@ -38,7 +38,7 @@ export function findNames(
   const isInPlace = isBeforePlace(image, words, 0);
   const withoutFillers = words.filter((word) => !fillers.has(word));
   const plain = withoutFillers.filter((word) => !questions.has(word));
-  // Each leaves words of the one before it out, or is the same.
+  // Each leaves out words of the one before. Equal ones are dropped.
   const queries = [words, withoutFillers, plain].filter(
     (query, i, all) => query.length !== all[i - 1]?.length,
   );
@@ -127,8 +127,9 @@ function longestName(image: Image, words: readonly string[]): Longest | undefine
 }
 
 /**
- * Whether the words of a name mean a place instead: alone or beside small words and words of a question, unless they are a whole
- * name, or after a word such as in. Neither New England alone nor hospitals in New England are the New England Medical Center.
+ * Whether the words of a name mean a place instead. They do so after a word such as in. They also do so alone, or
+ * beside small words and words of a question, unless they are a whole name. Neither New England alone nor hospitals in
+ * New England are the New England Medical Center.
  */
 export function isPlaceInstead(image: Image, words: readonly string[], span: readonly string[]): boolean {
   const others = words.filter((word) => !span.includes(word));

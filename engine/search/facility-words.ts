@@ -11,7 +11,7 @@ import type { SearchIndex } from "./text-index.ts";
 
 /** Finds facilities by the words of their names and places. */
 
-/** Finds all words, literally. Returns how each facility has them. */
+/** Finds the facilities that have all words, literally. Returns how each facility has them; see `LiteralMatches`. */
 export function findLiterally(
   image: Image,
   index: SearchIndex,
@@ -32,7 +32,7 @@ export function findLiterally(
 }
 
 /**
- * Finds all words but those that say nothing: as whole words, as beginnings, or with typos.
+ * Finds the facilities that have all words but those that say nothing: as whole words, as beginnings, or with typos.
  *
  * @param hows see `findLiterally`
  */
@@ -75,7 +75,10 @@ const ranksOfLevels: Readonly<Record<number, Rank>> = {
 /** @param level of the word that matches worst */
 export const rankOfLevel = (level: number): Rank => ranksOfLevels[level] ?? ranks.guess;
 
-/** The words of an unofficial name mean its hospital. The other words have to match it, too. */
+/**
+ * Sets the hospital of an unofficial name as the code of the name's terms. The other words have to match the hospital,
+ * too.
+ */
 export function enterUnofficialName(image: Image, terms: readonly Term[]): void {
   const words = terms.map(({ word }) => word);
   const named = unofficialNameIn(image, words);

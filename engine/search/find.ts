@@ -19,7 +19,7 @@ export interface Matches {
   ignored: readonly string[];
   /** The place that was read in the query. */
   place: ShownPlace | null;
-  /** Positions of others that match every word, but are in another state or have no prices. */
+  /** Positions of other matches, which are in another state or have no prices. */
   unwanted: readonly number[];
 }
 
@@ -62,7 +62,10 @@ export function inOrder(index: SearchIndex, ranked: ReadonlyMap<number, Ranked>)
   return inOrderOfKeys(index, keys);
 }
 
-/** Returns a document's key for `inOrderOfKeys`: what it lacks to come first, and then its place by name. */
+/**
+ * Returns a document's key for `inOrderOfKeys`. The lowest key comes first. It has the rank, then what the score lacks
+ * to the highest, then the position by name.
+ */
 export const orderKey = (
   { byName, nameOrder }: SearchIndex,
   document: number,

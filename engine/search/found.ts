@@ -11,7 +11,7 @@ import type { SearchIndex } from "./text-index.ts";
 
 /** What a search for facilities has found: how each facility was found, and which ones are surely meant. */
 
-/** The ways of finding a facility, from the first. A name or place is whole if the search says nothing else. */
+/** The ways of finding a facility, the best first. A name or place is whole if the search says nothing else. */
 export const ranks = {
   code: 0,
   /** A whole name, official or unofficial, in the same spelling. */
@@ -31,9 +31,12 @@ export const ranks = {
   allBegun: 9,
   significantBegun: 10,
   oneTypo: 11,
-  /** Two typos, or a word that sounds alike. */
+  /** Two typos, a word that sounds alike, or the Spanish name of a saint that may be a city. */
   guess: 12,
-  /** Some words are set aside, or say only that a hospital is looked for. */
+  /**
+   * The weakest ways: one of several places, one typo more, a name with words set aside after other matches, or any
+   * hospital.
+   */
   rest: 13,
 } as const;
 
@@ -106,9 +109,9 @@ export class Found {
 }
 
 /**
- * The last rank of the first class, whose facilities are meant; −1 if nothing is. One thing is meant by a CCN, by a whole name
- * that one facility has, by one place, and where one facility is left that isn't a guess. Several are meant too, if all are
- * in the one place that the search names.
+ * Returns the last rank whose facilities are meant for sure, or −1 if none are. Those found by a CCN are meant, and
+ * those of the one place that the search names. Otherwise, the facilities of the best rank and of the ranks alike are
+ * meant if there is only one, or if all are in that place. If the best rank is a guess, none are meant.
  */
 function lastMeant({ ranked, top, onePlace }: Found): number {
   if (top === ranks.code) return top;
@@ -124,7 +127,7 @@ function lastMeant({ ranked, top, onePlace }: Found): number {
   return alike === 1 || elsewhere === 0 ? last : -1;
 }
 
-/** Facilities are alike down to these ranks. */
+/** By the best rank, the last rank that counts as alike. For other ranks it is `guess`. */
 const lastAlike: { [rank in Rank]?: Rank } = {
   [ranks.speltName]: ranks.wholeName,
   [ranks.wholeName]: ranks.wholeName,

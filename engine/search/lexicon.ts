@@ -64,7 +64,7 @@ export const fillers = phrasesOf("filler");
 export const kinds = phrasesOf("kind");
 /** Words of questions and sentences that never say which hospital is meant. */
 export const questions = phrasesOf("question");
-/** Such words that hospitals or places have as names, too. */
+/** Words of questions that are also names of hospitals or places. */
 export const doubtful = phrasesOf("doubtful");
 /** Words such as in and near, after which a place stands. */
 export const beforePlace = phrasesOf("before-place");

@@ -6,9 +6,10 @@ import { oneWord } from "./text.ts";
 import { allowedTypos, typosBetween } from "./typos.ts";
 
 /**
- * Returns the cities that a text may mean which doesn't name a single one. If several states have its name, these are all cities
- * of the name, those with most hospitals within `defaultMiles` first. Else they are at most five: those of its name in other
- * states, and those with one or two typos, the largest first. O(cities).
+ * Returns the cities that a text may mean, for a text that doesn't name a single city. If several states have the name,
+ * these are all cities of the name, those with most hospitals within `defaultMiles` first. Otherwise these are at most
+ * five: cities of the name in other states, and those with one or two typos. Those with the fewest typos come first,
+ * then the largest. O(cities).
  *
  * @param words see `splitWords`
  */

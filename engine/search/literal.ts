@@ -19,13 +19,13 @@ import {
 import { meaningOf, oneWord } from "./text.ts";
 import { findWord, isNumber, type SearchIndex } from "./text-index.ts";
 
-/** How a facility has the words of a query: as beginnings of words, or as whole words. */
+/** How a facility has the words of a query: `begun` if some only begin words, or `whole`. */
 export const [begun, whole] = [1, 2];
 
 export interface LiteralMatches {
   /** The facilities that have every word, ascending. */
   facilities: readonly number[];
-  /** For each of all facilities, how it has the words, until the next search; empty if none has them. */
+  /** By facility: 0, `begun` or `whole`. Empty if no facility has the words. Valid until the next search. */
   hows: Uint8Array;
 }
 

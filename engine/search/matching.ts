@@ -42,8 +42,8 @@ export interface Term {
   /** Words of the index: word << levelBits | level. */
   matches: number[];
   /**
-   * For each document that has the word as several consecutive words, or that is in a city which the word or several
-   * words are a nickname of, the field and the level: level << fieldBits | field.
+   * The documents that match other than by a word of the index: level << fieldBits | field. They have the word as
+   * several consecutive words, or they are in a city that has the word, or this and other words, as a nickname.
    */
   phrases: Map<number, number>;
   /** The document that the word identifies by a CCN, an APC code, a HCPCS code or an unofficial name; −1 for none. */
@@ -129,7 +129,10 @@ export function hasState(index: SearchIndex, code: string): boolean {
   return isInFields(index, findWord(index, code), 1 << stateField);
 }
 
-/** Five digits are a CCN without its leading zero, unless they are a ZIP code or a word of the index. */
+/**
+ * Returns the facility with a CCN, or −1 if there is none. Five digits are a CCN without its leading zero, unless they
+ * are a ZIP code or a word of the index.
+ */
 export function facilityWithCode(image: Image, index: SearchIndex, word: string): number {
   const isShort = /^[0-9]{5}$/.test(word) && findWord(index, word) < 0 && !isZip(image, word);
   return findFacility(image, isShort ? `0${word}` : word);
@@ -363,7 +366,10 @@ export function matching(
 
 let marks = new Uint8Array(0);
 
-/** Returns at least `count` zeros. Who sets some clears them, because new ones for each word of a search cost more than the search. */
+/**
+ * Returns at least `count` zeros. The caller clears what it sets. New arrays for each word would cost more than the
+ * search.
+ */
 function marksFor(count: number): Uint8Array {
   if (marks.length < count) marks = new Uint8Array(count);
   return marks;

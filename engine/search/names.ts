@@ -22,7 +22,7 @@ export interface Names {
   mostWords: number;
 }
 
-/** More initials are no word that people say. */
+/** Maximum initials. People don't say longer ones as a word. */
 const mostInitials = 6;
 
 const namesByImage = new WeakMap<Image, Names>();

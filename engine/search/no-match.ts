@@ -21,7 +21,7 @@ export interface NoMatch {
   otherCode: string | undefined;
   /** A HCPCS or CPT code that is in no group of the data. */
   code: string | undefined;
-  /** A CCN, or five digits, that no hospital has and that are no ZIP code. */
+  /** A CCN, or five digits, that no hospital has and that are neither a ZIP code nor a procedure's code. */
   ccn: string | undefined;
   /** A place that a search for procedures names, and nothing else. */
   place: string | undefined;

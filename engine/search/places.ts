@@ -305,7 +305,7 @@ const isCityAround = (image: Image, words: readonly string[], zip: Point) =>
       tenthsBetween(latitude, longitude, zip.latitude, zip.longitude) <= mostTenthsFromZip,
   );
 
-/** A ZIP code is at most so far from its city's center, in tenths of a mile. */
+/** Maximum distance of a ZIP code from its city's center, in tenths of a mile. */
 const mostTenthsFromZip = 500;
 
 function cityOf(image: Image, facilities: readonly number[]): Place {
@@ -347,7 +347,9 @@ function regionsNamed(image: Image, words: readonly string[]): Place[] {
 export const namesCounty = (words: readonly string[]): boolean =>
   isCountyNamed(words, (some) => stateOf(some.join("")) !== undefined);
 
-/** Whether a word, such as in, is the code of a state, and stands before a place, so that it isn't the state. */
+/**
+ * Whether a word, such as in, is also the code of a state, but stands before a place, so that the state isn't meant.
+ */
 export const isBeforePlace = (image: Image, words: readonly string[], at: number): boolean =>
   beforePlace.has(words[at]) && stateOf(words[at]) !== undefined && isPlaceAt(image, words, at + 1);
 
@@ -359,7 +361,10 @@ function isPlaceAt(image: Image, words: readonly string[], at: number): boolean 
   return false;
 }
 
-/** Returns where a place is: a ZIP code, or a city that one state has; undefined for others. */
+/**
+ * Returns where a place is: a ZIP code, a city that one state has, or a region around a city. Returns undefined for
+ * others.
+ */
 export function centerOf(image: Image, place: Place): Point | undefined {
   if (place.kind !== "city" || place.states.length !== 1) return place.center;
   const cities = citiesNamed(image, splitWords(place.name));

@@ -55,7 +55,8 @@ export function placeIn(image: Image, words: readonly string[], capitals: Readon
         return { ...others, aside: [...span, ...others.aside] };
       }
   }
-  // Words that are like no word of procedures are a place after a preposition, also if it has no hospitals or isn't known.
+  // After a preposition, words that are like no word of procedures are a place, even if it has no hospitals or isn't
+  // known.
   const last = words.findLastIndex((word) => beforeCity.has(word));
   const span = words.slice(last + 1);
   const isPlace = last >= 0 && span.length > 0 && span.length < mostWords;
@@ -195,7 +196,10 @@ const isProcedure = (image: Image, words: readonly string[]) =>
 const isLarge = (image: Image, words: readonly string[]) =>
   namesakes(image, words).some(({ zips }) => zips >= zipsOfLarge);
 
-/** Whether a word says something in a search for procedures. */
+/**
+ * Whether a word belongs to searches for procedures: the index of procedures has it, or it is a small, a generic or a
+ * similar word.
+ */
 function isOfProcedures(image: Image, word: string): boolean {
   return (
     findWord(indexOf(image, "procedure"), procedureMeaning(word)) >= 0 ||
@@ -211,9 +215,9 @@ function isUnlike(image: Image, word: string): boolean {
 }
 
 /**
- * A city with hospitals, or a large one. `isOne` says that no other city of its name may be meant; then `near` has its state.
- * A city with hospitals has far more of them than every namesake, and no namesake has more ZIP codes. A city without
- * hospitals has far more ZIP codes than every namesake.
+ * Returns the city that words name, if it has hospitals or is large. `isOne` says that no other city of its name may be
+ * meant. Then `near` has its state. Such a city with hospitals has far more of them than every namesake, and no
+ * namesake has more ZIP codes. Such a city without hospitals has far more ZIP codes than every namesake.
  */
 function cityNamed(image: Image, words: readonly string[]): { near: string; isOne: boolean } | undefined {
   const there = facilitiesInCity(image, words);
@@ -241,7 +245,7 @@ const timesMore = 5;
  * in New York has seven times those of Rochester in Minnesota, which is known for its clinic.
  */
 const timesLarger = 8;
-/** Least number of ZIP codes of a city without hospitals here whose name alone is a place. */
+/** Minimum ZIP codes of a large city. Without hospitals here, only a large city's name is a place by itself. */
 const zipsOfLarge = 8;
 
 const withoutState = ({ name }: City) => name.slice(0, name.lastIndexOf(","));

@@ -37,7 +37,10 @@ export function plainProcedure(code: string): PlainProcedure | undefined {
   return plainProcedures.get(code);
 }
 
-/** What this data can't have, why and where else it is in one or two sentences, and a URL of its prices. */
+/**
+ * What this data can't have. `reason` says why, and where else to look, in one or two sentences. `see` is a URL of its
+ * prices.
+ */
 export interface Absent {
   name: string;
   reason: string;
@@ -51,7 +54,11 @@ const reasons = new Map(
   }),
 );
 
-/** Returns what a line of the lexicon says to be absent. @param what a kind, and a name or else `phrase` is the name */
+/**
+ * Returns what a line of the lexicon says is absent, or undefined for a kind without a reason.
+ * @param what a kind, and perhaps a name
+ * @param phrase the name if `what` has none
+ */
 export function absentOf(what: string, phrase: string): Absent | undefined {
   const [kind] = what.split(" ", 1);
   const reason = reasons.get(kind);
@@ -68,7 +75,7 @@ interface AbsentTerm {
 
 /** Words that, together with only a part of the body, ask for no procedure. */
 export const bodyPartAsides = phrasesOf("body-aside");
-/** Such words that aren't medical. */
+/** Words that ask for something that no group includes, and that aren't medical. */
 export const otherAsides = phrasesOf("aside-other");
 /** Words that ask for something that no group includes, and say nothing if the text names a procedure too. */
 export const asideWords: ReadonlySet<string> = new Set([

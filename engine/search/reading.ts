@@ -21,12 +21,14 @@ import { saysNothing, withLevels } from "./procedure-words.ts";
 import { isBeforeInitial, meaningOf, oneWord, plainWords, splitWords } from "./text.ts";
 import { beginsWord, type DocumentKind, findWord, indexOf, type SearchIndex } from "./text-index.ts";
 
-/** Reads what a search asks for, once: its words in English, and what isn't a word of what is looked for. */
+/** What a search asks for: its words in English, and what else its text says. */
 export interface Asked {
   kind: DocumentKind;
   /** The text, without codes of diagnoses beside a procedure. */
   text: string;
-  /** The words as typed, for literal matches, but for labels before numbers, such as ZIP. */
+  /**
+   * The words as typed, for literal matches. A search for facilities leaves out labels before numbers, such as suite.
+   */
   typed: readonly string[];
   /** The words in English, without what is in the fields below. */
   words: readonly string[];
@@ -38,8 +40,10 @@ export interface Asked {
   place: ShownPlace | null;
   /** The words that name this place. */
   placeWords: readonly string[];
-  /** The words of a street; codes that no group is known to include or of diagnoses, and places that aren't known or several,
-   * beside other words. */
+  /**
+   * What is set aside beside other words: the words of a street, codes of diagnoses, codes that no group is known to
+   * include, and places that are unknown or ambiguous.
+   */
   ignored: readonly string[];
 }
 
@@ -103,9 +107,12 @@ function readForProcedures(image: Image, text: string): Asked {
 
 const noCapitals: ReadonlySet<string> = new Set();
 
-/** The words of two letters in capitals, in small letters; none if longer words are in capitals only, too. */
+/**
+ * Returns the words of two letters that are in capitals, in small letters. Returns none if the text's other letters are
+ * all in capitals, too.
+ */
 export function capitalsIn(text: string): ReadonlySet<string> {
-  // Nearly all searches end here, and the expressions below take their time.
+  // Nearly all searches end here. The expressions below are slow.
   if (!/[A-Z]{2}/.test(text)) return noCapitals;
   const word = /(?<![\p{L}\d])[A-Z]{2}(?![\p{L}\d])/gu;
   const others = text.replace(word, "");
@@ -128,8 +135,8 @@ const smallCodes = new Set(
 );
 
 /**
- * Writes out a state's code that is a small word elsewhere: DE, ID, IN, OR, HI, ME and OK are states after a city or a whole name, and all codes
- * after a county, where nothing but a word for hospitals or a ZIP code follows.
+ * Writes out a state's code after a place. After a county, this is any code. After a city or a whole name, it is a code
+ * that is a small word elsewhere: DE, ID, IN, OR, HI, ME or OK. Only words for hospitals and ZIP codes may follow.
  */
 function withState(image: Image, words: readonly string[]): readonly string[] {
   const at = words.findLastIndex((word) => !forHospitals.has(word) && !isZip(image, word));
@@ -165,7 +172,7 @@ function isCityAt(image: Image, words: readonly string[], start: number): boolea
 
 const countries = Array.from(phrasesOf("country"), (phrase) => phrase.split(" "));
 
-/** Takes off the country's name behind other words, such as a city: all hospitals are there. */
+/** Removes the country's name after other words, such as a city. All hospitals are in that country. */
 function withoutCountry(words: readonly string[]): readonly string[] {
   for (const country of countries) {
     const rest = words.slice(0, -country.length);
@@ -186,7 +193,7 @@ const heres = Array.from(phrasesOf("here"), (phrase) => phrase.split(" ")).sort(
   (a, b) => b.length - a.length,
 );
 
-/** Takes off words such as `near me`. Words for a hospital may stand between them: `closest hospital to me`. */
+/** Removes words such as `near me`. Words for a hospital may stand between them: `closest hospital to me`. */
 function withoutHere(words: readonly string[]): { words: readonly string[]; isHere: boolean } {
   for (const phrase of heres)
     for (let start = words.indexOf(phrase[0]); start >= 0; start = words.indexOf(phrase[0], start + 1)) {
@@ -218,7 +225,10 @@ const distance = new RegExp(
 );
 const kilometersPerMile = 1.609344;
 
-/** Takes off a distance, as `near`. */
+/**
+ * Replaces a distance by the word near. `miles` is null if there is no distance, or if it isn't from above 0 to
+ * `maxMiles`.
+ */
 function withoutDistance(text: string): { text: string; miles: number | null } {
   if (!/\d/.test(text)) return { text, miles: null };
   const [, number = "0", kilometers] = distance.exec(text) ?? [];
@@ -235,8 +245,8 @@ const age = new RegExp(`\\b\\d{1,3}[\\s-]?${oneOf("age").replaceAll(" ", "[\\s-]
 const vertebrae = /\b([clt]\d{1,2})\s?[-/]\s?\d{1,2}\b/giu;
 
 /**
- * Joins a CCN that is written with a hyphen, and adds the zero that one after "ccn" has lost: `33-0101`, `ccn 10001`. The name of these
- * codes is written here, because it is the contract's, and no word that people choose.
+ * Removes the hyphen of a CCN such as `33-0101`, and adds the leading zero that `ccn 10001` lacks. The word ccn stands
+ * here and not in the lexicon, because the contract defines it.
  */
 function joinedCcn(text: string): string {
   if (!/\d/.test(text)) return text;
@@ -257,8 +267,8 @@ const street = new RegExp(
 const saintOrStreet = /\bst\.?\s+(?=([\p{L}'’]+))/giu;
 
 /**
- * Takes off a street with its number, because the words of streets are also words of names and cities. A number that is
- * a CCN or a ZIP code stays.
+ * Removes a street with its number, because the words of streets are also words of names and cities. If the number is a
+ * CCN or a ZIP code, the street stays.
  */
 function withoutStreet(image: Image, text: string): { rest: string; ignored: string[] } {
   if (!/\d/.test(text)) return { rest: text, ignored: [] };
@@ -283,7 +293,7 @@ function isSaint(index: SearchIndex, name: string): boolean {
   return phrases.size > 0 || findWord(index, word) >= 0;
 }
 
-/** Leaves out Spanish articles. One alone isn't Los Angeles, and the one of a city's name stays. */
+/** Leaves out Spanish articles, except at the end, where LA is a place, and in a city's name. */
 const withoutArticles = (image: Image, words: readonly string[]) =>
   words.filter((word, i) => !articles.has(word) || i + 1 === words.length || isCityAt(image, words, i));
 

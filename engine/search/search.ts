@@ -23,7 +23,7 @@ import { type DocumentKind, indexOf } from "./text-index.ts";
  * beginnings, with typos, apart or together. A directory has a few thousand facilities and words, so all of this takes
  * less than a millisecond, and typos are found by comparing words of about the same length, without tables of n-grams.
  *
- * No library matches words that are written apart or together: MiniSearch, Lucene and Tantivy don't.
+ * A library such as MiniSearch doesn't match words that are written apart or together.
  */
 
 export interface SearchAnswer extends Matches {
@@ -105,16 +105,16 @@ function searchProcedures(image: Image, asked: Asked, state: string | null): Fou
 }
 
 /**
- * Returns the search with a state whose code was read as a word or a city. Where the state's hospitals come first, there is none,
- * because the others follow. The code LA alone would have two meanings again, so the meaning that doesn't come first is
- * written out. A search that finds nothing, or the same hospital first, isn't offered.
+ * Returns the search with a state whose code was read as a word or a city. Returns null if the state's hospitals come
+ * first anyway, or if that search finds nothing or the same hospital first. The code LA has two meanings, so the search
+ * has the name of the meaning that doesn't come first.
  */
 function alternativeTo(image: Image, asked: Asked, text: string, found: Found): Alternative | null {
   const { words, kind, place, placeWords } = asked;
   if (![...words, ...placeWords].some(isStateCode)) return null;
   const capitals = kind === "facility" ? new Set() : capitalsIn(text);
   const end = words.findLastIndex((each) => !kinds.has(meaningOf(each)));
-  // Before a procedure or a place, too.
+  // A code may also come first, before a procedure or a place.
   const isFirst = (each: string, i: number) =>
     i === 0 && (kind === "procedure" ? !fillers.has(each) : isBeforePlace(image, words, i));
   const isState = (each: string, i: number) =>

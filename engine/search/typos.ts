@@ -2,7 +2,7 @@ import { bytesAt, textOf } from "../image/image.ts";
 import { phrasesOf } from "./lexicon.ts";
 import { lettersOf, type WordTable } from "./text-index.ts";
 
-/** A word with fewer letters may have no typo. */
+/** Minimum letters of a word that may have a typo. */
 export const oneTypoLetters = 5;
 const twoTyposLetters = 9;
 
@@ -94,7 +94,7 @@ const ordinaryRows = rowsOf(64);
 
 /**
  * Counts the typos between two words (optimal string alignment). If there are more than `most`, returns any number
- * above `most`. The second word is a part of `b`. O(letters · most).
+ * above `most`. The second word is the part of `b` from `start` to `end`. O(letters · most).
  */
 export function typosBetween(
   a: ArrayLike<number>,

@@ -208,7 +208,10 @@ export class PermitTable implements Ceilings {
     return 0;
   }
 
-  /** Refuses requests without a permit at once. @param reason what `admit` returns, at most a second from now */
+  /**
+   * Refuses requests without a permit at once, until a time at most a second from now. @param reason what `admit`
+   * returns
+   */
   refuse(slot: number, untilMs: number, reason: number): void {
     const base = slot * slotWords;
     Atomics.store(this.#words, base + noneUntilWord, untilMs);

@@ -173,7 +173,10 @@ export function addAccounts(store: Store, accounts: readonly MovedAccount[], fil
 const isConstraintError = (error: unknown): error is Error =>
   error instanceof Error && "code" in error && /^SQLITE_CONSTRAINT/.test(String(error.code));
 
-/** Checks that nothing of some accounts is taken. @throws DataError for the first id, name, key, event or mailbox that is */
+/**
+ * Checks that the ids, names, keys, events and mailboxes of some accounts are free.
+ * @throws DataError for the first that is taken
+ */
 export function checkFree(store: Store, accounts: readonly MovedAccount[], file: string): void {
   for (const { id, name, rows } of accounts) {
     const subject = `file ${file}: account ${name}`;

@@ -6,8 +6,9 @@ import { reachOf } from "../shared/special-addresses.ts";
 const maxUrlCharacters = 2000;
 
 /**
- * Domains without names that public DNS resolves: RFC 6761, RFC 6762 (with its appendix G), RFC 7686, RFC 8375, RFC 9476,
- * ICANN for `internal`, and what systems name themselves. `example` isn't among them, because documents use it.
+ * Domains without names that public DNS resolves: RFC 6761, RFC 6762 (with its appendix G), RFC 7686, RFC 8375, RFC
+ * 9476, ICANN for `internal`, and names that systems give themselves. `example` isn't among them, because documents use
+ * it.
  */
 const privateDomains =
   "localhost localdomain local internal intranet private corp home lan home.arpa invalid test onion alt".split(

@@ -239,7 +239,7 @@ export function echoBare(input: string): string {
   return `${cut}…`.toWellFormed();
 }
 
-/** Masks API keys, and everything else that may be a secret: 40 or more letters, digits, `_`, `-` and `%` in a row. */
+/** Masks API keys, and what has the form of other secrets: 40 or more letters, digits, `_`, `-` and `%` in a row. */
 export function withoutKeys(text: string): string {
   return text.replace(/hcq_[\w%-]*|[\w%-]{40,}/gi, "…");
 }

@@ -41,7 +41,7 @@ interface Described<Of extends Schema> {
   echo: v.GenericSchema<Echoed<v.InferOutput<Of>> | null>;
 }
 
-/** A filter by place. Only `within` requires another parameter, which reads it. */
+/** A filter by hospital or place. Only `within` requires another parameter, `near`, whose circle it sets. */
 interface PlaceFilter<Of extends Schema> extends Described<Of> {
   needs?: "near";
   differing?: undefined;

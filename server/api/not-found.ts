@@ -125,7 +125,9 @@ export function noFacilityTrend(
 
 function inYears(images: readonly Image[], isChosen: boolean): string {
   const names = images.map(nameOf).join(", ");
-  return isChosen ? `in data versions ${names}` : `in any loaded data year (${names})`;
+  return isChosen
+    ? `in data version${images.length > 1 ? "s" : ""} ${names}`
+    : `in any loaded data year (${names})`;
 }
 
 /** Makes the error for a procedure or a state without rows, priced or not. */
@@ -262,8 +264,8 @@ export function findsSurely(image: Image, kind: DocumentKind, text: string): boo
 const isSure = ([first = 0]: readonly number[]) => first >= sureScore;
 
 /**
- * Names the list that takes words for a procedure, if they mean one. Otherwise a search for them, if it surely finds something, or for
- * other words.
+ * Says where words for a procedure can be used. If they mean one procedure, names the list of facilities and a search.
+ * Otherwise names a search only: for these words if it surely finds something, or else for an example.
  */
 export function searchFor(image: Image, text: string): string {
   const isShown = text.length <= maxSearchCharacters && echoBare(text) === text;

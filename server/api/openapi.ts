@@ -224,7 +224,10 @@ function withoutTitled(part: unknown, schemas: Record<string, unknown>): unknown
   return reference("schemas", title);
 }
 
-/** The first example belongs to the endpoint's example answer. Further examples are other allowed values. */
+/**
+ * Describes a query parameter. Its first example belongs to the endpoint's example answer. Further examples are other
+ * allowed values.
+ */
 function queryParameter([name, schema]: [string, v.GenericSchema]) {
   const converted = toJsonSchema(schema, conversion);
   const { $schema: _, description = "", examples, default: given, ...rest } = converted;
@@ -377,7 +380,7 @@ function errorResponse(types: readonly ApiErrorType[]) {
   };
 }
 
-/** The name of the response for errors of some types: their status. */
+/** The name of the response for errors of some types: their status, or `400-missing` if a parameter may be missing. */
 const responseName = (types: readonly ApiErrorType[]) =>
   types.includes("missing_parameter") ? "400-missing" : statusOf(types[0]);
 

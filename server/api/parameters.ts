@@ -214,7 +214,7 @@ function listOf(
 }
 
 export const states = listOf(
-  // The pattern of all states would stand twice in it.
+  // A list's pattern has its value's pattern twice, so a pattern with all states would be long.
   "[A-Za-z]{2}",
   10,
   `of ${stateCodes.join(", ")}`,

@@ -10,7 +10,7 @@ import {
 
 /** Says how anybody can check a data version against the publisher's own file, without this service. */
 
-/** Returns null where there is no such file: for samples and other tools' snapshots. */
+/** Returns null if the snapshot doesn't name the checksum of a source file, as in samples. */
 export function verifyOf({ sourceUrl, sourceSha256 }: Provenance) {
   if (sourceSha256 === null) return null;
   const file =
@@ -35,7 +35,7 @@ function countsSql(file: string): string {
 const namesOf = (part: SnapshotColumn["part"]) =>
   snapshotColumns.filter((column) => column.part === part).map(({ name }) => name);
 const isOptional = ({ name }: SnapshotColumn) => !requiredColumns.has(name);
-/** A file may lack the columns that may be absent. */
+/** Optional columns, which the file may lack. The statement then reads them as null. */
 const absentColumns = snapshotColumns
   .filter(isOptional)
   .map(({ name, part }) => `NULL::${part === "rows" ? "INTEGER" : "VARCHAR"} AS ${name}`);

@@ -28,7 +28,7 @@ export type AccountOptions = v.InferOutput<typeof accountOptions>;
 
 export const accountUsage = `[--plan ${planNames.join("|")}] [--burst N --quota N] [--webhook URL|none] [--email ADDRESS|none]`;
 
-/** An enterprise account has the given limits, and keeps a limit that isn't given. @throws DataError */
+/** An enterprise account has the given limits, and keeps a limit that isn't given. @throws Error */
 function ceilings({ account, plan = undefined, burst, quota }: AccountOptions, known: Account | undefined) {
   const name = plan ?? known?.plan;
   if (name === undefined)
@@ -62,7 +62,7 @@ function addressAsked(option: string | undefined, known: string | null = null): 
 /**
  * Returns the account after the options are applied.
  * @param known the account before; undefined for a new account
- * @throws DataError for contradicting, missing or forbidden options
+ * @throws Error for contradicting, missing or forbidden options
  */
 export function accountAsked(
   options: AccountOptions,

@@ -71,7 +71,10 @@ STATE_DIR names the folder of the state (default: var), whether a server runs on
 `;
 }
 
-/** Runs an operator's command on the state, in one transaction. A failure changes nothing. */
+/**
+ * Runs an operator's command on the state. On this machine's state, it is one transaction, so a failure changes
+ * nothing.
+ */
 export async function runCommand(
   name: string,
   parts: readonly Part[],

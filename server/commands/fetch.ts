@@ -50,7 +50,7 @@ const megabyte = 1e6;
 
 type FetchOptions = ReturnType<typeof parseOptions>;
 
-/** Parses the options. @throws DataError if the command line isn't as `usage` says */
+/** Parses the options. @throws Error if the command line isn't as `usage` says */
 export function parseOptions(args: string[], environment: NodeJS.ProcessEnv) {
   const text = { type: "string" } as const;
   const flag = { type: "boolean", default: false } as const;
@@ -149,7 +149,10 @@ async function downloadOnce(
   caller.say(`downloaded ${path}`);
 }
 
-/** Returns the path of the downloaded totals. Without them a release can't be compared, but is as good as before: then null. */
+/**
+ * Returns the path of the downloaded totals; null if there are none. Without totals, the release is imported without a
+ * comparison.
+ */
 async function fetchTotals({ totalsUrl }: Offer, out: string, caller: Caller): Promise<string | null> {
   const without = "the release isn't compared with CMS's totals";
   if (totalsUrl === null) {

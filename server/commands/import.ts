@@ -43,7 +43,7 @@ nothing is written.
 The registry in STATE_DIR (default: var) has all version numbers that were ever served. They aren't used again.
 `;
 
-/** Parses the options. @throws DataError if the command line isn't as `usage` says, or names a time after `now` */
+/** Parses the options. @throws Error if the command line isn't as `usage` says, or names a time after `now` */
 export function parseOptions(args: string[], environment: NodeJS.ProcessEnv, now: Date): ImportOptions {
   const text = { type: "string" } as const;
   const flag = { type: "boolean", default: false } as const;
@@ -96,7 +96,7 @@ export function parseOptions(args: string[], environment: NodeJS.ProcessEnv, now
   };
 }
 
-/** Checks the year in a file's name, such as DY23 in MUP_OUT_RY25_P04_V10_DY23_Prov_Svc.csv. @throws DataError */
+/** Checks the year in a file's name, such as DY23 in MUP_OUT_RY25_P04_V10_DY23_Prov_Svc.csv. @throws Error */
 function checkDataYear(what: string, named: string, year: string): void {
   for (const [part, , digits] of path
     .basename(named)

@@ -12,7 +12,7 @@ export function calledAs(name: string): string {
   return name === "start" ? "npm start" : `npm run --silent ${name} --`;
 }
 
-/** Parses a command line. @throws DataError when the command line doesn't match the configuration, or repeats an option */
+/** Parses a command line. @throws Error when the command line doesn't match the configuration, or repeats an option */
 export function parsedArguments<Config extends ParseArgsConfig>(
   command: string,
   config: Config,
@@ -41,7 +41,7 @@ export function parsedArguments<Config extends ParseArgsConfig>(
   }
 }
 
-/** Reads `--name value` options by a schema. @throws DataError when the options don't match the schema */
+/** Reads `--name value` options by a schema. @throws Error when the options don't match the schema */
 export function readOptions<Entries extends v.ObjectEntries>(
   command: string,
   schema: v.ObjectSchema<Entries, undefined>,
@@ -75,11 +75,13 @@ export function readFileName(command: string, args: string[], expected: string):
   return file;
 }
 
-/** Makes the error of an option with a wrong value, in the form of a wrong setting's. @param value as `shown` gives it */
+/**
+ * Makes the error for a wrong value of an option, in the same form as for a setting. @param value as `shown` gives it
+ */
 export const wrongOption = (name: string, value: string, expected: string) =>
   new Error(`${name} is ${value}, expected ${expected}`);
 
-/** Runs a check of an option's value. @throws Error in the form of `wrongOption` */
+/** Runs a check of an option's value. A DataError of the check is thrown in the form of `wrongOption`. */
 export function checkedOption<Result>(name: string, check: () => Result): Result {
   try {
     return check();

@@ -52,7 +52,7 @@ export interface ServeData {
   maxWaitingBytes: number;
   corsOrigins: readonly string[];
   keys: SharedArrayBuffer;
-  /** Memory of `Limits`, or of a `PermitTable` if servers share the accounts. */
+  /** Memory of `Limits`, or of a `PermitTable` if several servers share the accounts. */
   ceilings: SharedArrayBuffer;
   areShared: boolean;
   names: SharedArrayBuffer;
@@ -125,7 +125,7 @@ export interface Wait {
 /** An answer to requests of an account that wait for permits. */
 export interface PermitAnswer {
   slot: number;
-  /** Number of requests that it answers, those first that wait the longest. */
+  /** Number of requests that it answers. Those that wait the longest come first. */
   count: number;
   /** The permits' month by `monthOf`; or why there are none: the number that `PermitTable.admit` returns. */
   monthOrReason: number;
@@ -166,7 +166,7 @@ export interface LoadData {
   /** A descriptor that is open for reading until the load ends. */
   fd: number;
   size: number;
-  /** Memory for the load, without what a thread takes that has read nothing yet. */
+  /** Maximum bytes of memory for the load, besides what an idle loader thread takes. */
   maxBytes: number;
 }
 

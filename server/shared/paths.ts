@@ -1,11 +1,13 @@
 import { DataError, shown } from "../../engine/query.ts";
 
-/** Checks paths in settings. A file that a service manager or a container reads isn't read by a shell. */
+/** Checks paths in settings. No shell expands the settings that a service manager or a container reads from a file. */
 
 export const pathExpected =
   "a path without a blank or quote at its beginning or end, ~ or $ at its beginning, a comment or a control character";
 
-/** Whether a text is a path as it was meant. A quote, a comment or `~` would become a part of another folder's name. */
+/**
+ * Whether a text is a plain path. Without a shell, a quote, a comment or `~` would become a part of the folder's name.
+ */
 export function isPlainPath(text: string): boolean {
   return /^(?![\s"'`“”‘’~$])[^\p{Cc}]*(?<![\s"'`“”‘’])$/u.test(text) && text !== "" && !/\s#/.test(text);
 }

@@ -16,7 +16,7 @@ export function threadIds(): readonly number[] {
   }
 }
 
-/** The system's id of the calling thread; none where it isn't known. */
+/** The system's id of the calling thread in a list, which is empty where the id isn't known. */
 export function ownThread(): readonly number[] {
   try {
     return [Number(basename(readlinkSync("/proc/thread-self")))];

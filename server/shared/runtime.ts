@@ -24,8 +24,8 @@ export function threadCpuMs(): number {
 }
 
 /**
- * Begins to collect this thread's garbage, such as a retired image, in short steps beside other work. Nothing else in Node
- * does that but a measurement of memory, which needs a whole collection. The result is of no use.
+ * Begins to collect this thread's garbage, such as a retired image, in short steps beside other work. Only a
+ * measurement of memory makes Node do that, because it needs a whole collection. The measurement's result isn't used.
  */
 export function collectGarbageSoon(): void {
   // Suppresses Node's warning that `measureMemory` may change.

@@ -226,7 +226,10 @@ export function readTable<Table extends SettingTable>(
   return parsed.success ? parsed.output : faultsOf(table, parsed.issues, given);
 }
 
-/** Returns the values of a table's settings in the environment. Empty values count as unset, except paths, because a trial would begin in the default folder. */
+/**
+ * Returns the values of a table's settings in the environment. Empty values count as unset. Empty paths don't, because
+ * the server would begin a trial in the default folder.
+ */
 export function givenIn(table: SettingTable, environment: NodeJS.ProcessEnv): Record<string, string> {
   const given: Record<string, string> = {};
   for (const [name, entry] of Object.entries(table)) {

@@ -14,7 +14,7 @@ export interface WrittenUrl {
 export const escapes = "in a password %23 for #, %3F for ?, %25 for %, %2F for /, %3A for :, %40 for @";
 
 const form = /^[a-z]+:\/\/([^@/?#\\\s\p{Cc}]*@)?([^@/?#\\\s\p{Cc}]+)(\/[^#\\\s\p{Cc}]*)?$/u;
-/** A name, an IPv4 address, an IPv6 address or an escaped path, and a port from 1 to 65535. */
+/** A name, an IPv4 address, an IPv6 address or an escaped path, perhaps with a port from 1 to 65535. */
 const hostForm =
   /^(?:[\w.%-]+|\[[\da-f:.]+\])(?::(?:[1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5]))?$/i;
 

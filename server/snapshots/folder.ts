@@ -3,7 +3,7 @@ import { type FileHandle, lstat, open, readdir, stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { DataError, maxSnapshotFileBytes, reasonOf, systemCode } from "../../engine/query.ts";
 
-/** Reads the snapshots' folder. Only regular files are opened, because opening a FIFO would block for ever. */
+/** Reads the snapshots' folder. Only regular files are read, and opening a FIFO doesn't wait for its writer. */
 
 function isSnapshotName(name: string): boolean {
   return name.endsWith(".parquet") && !name.startsWith(".");

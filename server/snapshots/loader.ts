@@ -22,8 +22,9 @@ export const maxLoadMs = 600_000;
 const maxEndMs = 1000;
 const maxYoungGenerationSizeMb = 8;
 /**
- * Nice value of a thread that loads while requests are answered. On a core that serving threads use all the time, it gets
- * a thirtieth, so that a load ends; each time it holds them up for as long as the system's tick, which is 4 ms.
+ * Nice value of a thread that loads while requests are answered. On a core that serving threads use all the time, it
+ * still gets a thirtieth of the time, so that a load ends. Each time it holds the serving threads up for a tick of the
+ * system, usually 4 ms.
  */
 const backgroundNice = 15;
 /** Memory of a thread that has read nothing yet. */
@@ -32,7 +33,7 @@ const threadBytes = 40 * megabyte;
 type EndOfLoad = Exclude<FromLoad, { type: "progress" }>;
 
 export interface LoadLimits {
-  /** Memory of a load. */
+  /** Maximum bytes of memory of a load. */
   maxBytes: number;
   maxMs: number;
 }
@@ -56,8 +57,8 @@ export class Loader {
   }
 
   /**
-   * Loads a file. Call it again, or `end`, when the load is over. If the file changes meanwhile, the result may be a
-   * mixture. @throws DataError when the file is at fault, Error of the system
+   * Loads a file. After the load, load the next file or call `end`. If the file changes during the load, the result may
+   * be a mixture. @throws DataError when the file is at fault, Error of the system
    */
   async load(wanted: Wanted): Promise<LoadedSnapshot> {
     const file = await openFile(wanted.path);

@@ -213,8 +213,8 @@ export class SnapshotFolder {
   }
 
   /**
-   * Enters the loaded versions into the registry. Nothing is written before this call, so a failed start leaves no
-   * trace of versions that it never served. @throws Error when the registry can't be written or was replaced
+   * Enters the versions that will be served into the registry. Nothing is written before this call, so a failed start
+   * leaves no trace of versions that it never served. @throws Error when the registry can't be written or was replaced
    */
   beginServing(): void {
     const served = this.#served;

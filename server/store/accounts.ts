@@ -111,9 +111,10 @@ export class StoredAccounts extends Table {
     this.db.change(sql, at, id);
   }
 
-  /** Deletes an account with all its data. The id is never reused. */
+  /** Deletes an account with its data. The id is never reused. */
   delete(id: number): void {
-    // A trigger deletes all other data of the account, in this database and in every copy of it.
+    // A trigger deletes the account's rows in other tables, in this database and in every copy of it. Only requests
+    // that the shared database hasn't counted yet stay in `away_used`.
     const sql = `UPDATE accounts SET name = NULL, plan = '', burst = 0, quota = 0, webhook = NULL, webhook_secret = NULL,
       webhook_old_secret = NULL, webhook_old_secret_until = NULL, email = NULL, suspended_at = NULL, created_at = 0,
       changed = ${nextChange} WHERE id = ?`;

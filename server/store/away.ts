@@ -26,7 +26,7 @@ export class StoredAway extends Table {
     });
   }
 
-  /** Saves what was admitted, and when the present absence began, which all of its rows tell. */
+  /** Saves what was admitted, and writes when the present absence began into all of its rows. */
   save({ id, month, since, used }: AdmittedAlone): void {
     this.db.atomically(() => {
       this.db.run("INSERT OR IGNORE INTO away (id, month, since) VALUES (?, ?, ?)", id, month, since);

@@ -100,7 +100,10 @@ function create(file: string): void {
   }
 }
 
-/** Opens the database read-only, because SQLite would otherwise change it. @throws DataError or SqliteError */
+/**
+ * Checks the database before it is opened for writing. Opens it read-only, because SQLite would otherwise change it.
+ * @throws DataError or SqliteError
+ */
 function checkSound(folder: string, isLogged: boolean): void {
   const file = databaseFile(folder);
   const stat = lstatSync(file);

@@ -1,6 +1,6 @@
 /** The schema of the state database. */
 
-/** A database with another version is refused. A release with another version has to convert older databases. */
+/** Version of the schema. A database with another version is refused. */
 export const schemaVersion = 1;
 
 /**

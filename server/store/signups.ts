@@ -18,8 +18,9 @@ interface SignupLink {
 }
 
 /**
- * Milliseconds after a time until which signups count as after it. Times are compared with a day ago, so a signup that
- * lies more than a day in the future was made by a clock that was ahead. It counts as old, and is forgotten.
+ * Maximum milliseconds by which a signup may be later than a time and still count as after it. The time is always a day
+ * ago. So a signup more than a day in the future, which a clock that was ahead has made, counts as old and is
+ * forgotten.
  */
 const maxAfterMs = 2 * 86_400_000;
 

@@ -48,7 +48,7 @@ export class StateGuard {
     keepReserve(this.#folder);
   }
 
-  /** Runs work, on a full disk with the room that `keepRoom` has kept. The work may be done twice. */
+  /** Runs work. If the disk is full, deletes the reserve that `keepRoom` has made and runs the work again. */
   withRoom<Result>(work: () => Result): Result {
     return withReserve(this.#folder, work);
   }

@@ -6,7 +6,6 @@ import { test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { tableFromIPC } from "apache-arrow";
-import { readPlaces } from "../../datasets/places.ts";
 import { defaultSampleRows, defaultSampleSeed, syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
 import { encodeSnapshot } from "../../engine/index.ts";
 import { KeyTable } from "../../server/accounts/key-table.ts";
@@ -19,6 +18,7 @@ import { plans } from "../../server/shared/plans.ts";
 import { checkValue, type Operation, openapiDocument, operationsOf, pathOf } from "../support/answers.ts";
 import { ask, serviceOf } from "../support/asking.ts";
 import { imageWith, versionsWith } from "../support/endpoint-oracle.ts";
+import { places } from "../support/places.ts";
 import { documentAt } from "../support/readme.ts";
 import { temporaryFolder } from "../support/server.ts";
 import { smallTables } from "../support/tables.ts";
@@ -33,7 +33,7 @@ const snapshots = [2024, 2023].map((dataYear) =>
 );
 
 const bytes = encodeSnapshot(snapshots[0]);
-const images = snapshots.map((snapshot) => imageWith(snapshot, readPlaces()));
+const images = snapshots.map((snapshot) => imageWith(snapshot, places));
 const versions = versionsWith({ bytes, sha256: hash("sha256", bytes), isChecked: true }, ...images);
 
 const key = generateKey(Buffer.alloc(32, 7));

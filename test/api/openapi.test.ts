@@ -3,7 +3,6 @@ import { hash } from "node:crypto";
 import { test } from "node:test";
 import { createConfig, lintFromString } from "@redocly/openapi-core";
 import * as v from "valibot";
-import { readPlaces } from "../../datasets/places.ts";
 import { encodeSnapshot, stateCodes } from "../../engine/index.ts";
 import { apiErrors } from "../../server/api/errors.ts";
 import { allEndpoints, openapiDocument as openapiBytes } from "../../server/api/openapi.ts";
@@ -12,13 +11,14 @@ import { checkAnswer, checkValue, openapiDocument, operationsOf } from "../suppo
 import { assertApproved } from "../support/approved.ts";
 import { ask as askService, openService } from "../support/asking.ts";
 import { imageWith, versionsWith } from "../support/endpoint-oracle.ts";
+import { places } from "../support/places.ts";
 import { versionSnapshot, versions } from "../support/server.ts";
 
 /** Tests that the OpenAPI document describes everything that the API does, and nothing else. */
 
 const snapshots = versions.map(versionSnapshot);
 const bytes = encodeSnapshot(snapshots[0]);
-const images = snapshots.map((snapshot) => imageWith(snapshot, readPlaces()));
+const images = snapshots.map((snapshot) => imageWith(snapshot, places));
 const { service, key } = openService(
   versionsWith({ bytes, sha256: hash("sha256", bytes), isChecked: true }, ...images),
 );

@@ -1,19 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readPlaces } from "../../datasets/places.ts";
 import { syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
 import { extentOf, tenthsBetween } from "../../engine/image/places.ts";
 import { type Image, listFacilities, maxMiles, pointAt } from "../../engine/query.ts";
 import { imageWith } from "../support/endpoint-oracle.ts";
+import { places } from "../support/places.ts";
 import { seededRandom } from "../support/random.ts";
 
 /** Compares lists around a place with the distance of every facility. */
 
 const seed = 66;
-const image = imageWith(
-  syntheticSnapshot({ dataYear: 2024, revision: 1, rows: 20_000, seed: 1 }),
-  readPlaces(),
-);
+const image = imageWith(syntheticSnapshot({ dataYear: 2024, revision: 1, rows: 20_000, seed: 1 }), places);
 /** Every seventh hospital's place isn't known. */
 const gappy: Image = { ...image, placeOf: image.placeOf.map((place, i) => (i % 7 === 3 ? -1 : place)) };
 

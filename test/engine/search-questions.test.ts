@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import * as v from "valibot";
-import { readPlaces } from "../../datasets/places.ts";
 import { procedureFigures } from "../../datasets/sample/calibration.ts";
 import {
   attachImage,
@@ -19,6 +18,7 @@ import { allAbsentTerms, plainWordsOf } from "../../engine/search/procedure-word
 import { assertApproved } from "../support/approved.ts";
 import { dataPath } from "../support/data.ts";
 import { changed, type ShortRow, snapshotOf } from "../support/fixtures.ts";
+import { places } from "../support/places.ts";
 import { seededRandom } from "../support/random.ts";
 import { find, type Hospital, realHospitals } from "../support/relevance.ts";
 import { rounds } from "../support/rounds.ts";
@@ -47,7 +47,7 @@ function imageWith(hospitals: readonly Hospital[]): Image {
       facilities.zip[i] = zip ?? "";
     }
   });
-  return attachImage(buildImage(content, undefined, readPlaces()));
+  return attachImage(buildImage(content, undefined, places));
 }
 
 const selves = phrasesOf("self");
@@ -385,8 +385,8 @@ describe("a place beside any procedure", () => {
   test("a place that nothing knows is set aside, and a city that begins with the article is one", () => {
     const random = seededRandom(20_260_401);
     const made = () => Array.from({ length: 9 }, () => random.pick([..."bcdfghjklmnpqrstvwxz"])).join("");
-    const places = [...Array.from({ length: 50 }, made), "Cook County", "Orange County", "New England"];
-    for (const place of places)
+    const regions = [...Array.from({ length: 50 }, made), "Cook County", "Orange County", "New England"];
+    for (const place of regions)
       for (const term of [random.pick(terms), "knee replacement"]) {
         const query = `${term} in ${place}`;
         const found = search(real, "procedure", query, 0, 1);
@@ -394,7 +394,7 @@ describe("a place beside any procedure", () => {
         assert.deepEqual([found.place, !(found.scores[0] >= 0.5)], [null, true], query);
         assert.deepEqual(found.documents, search(real, "procedure", term, 0, 1).documents, query);
       }
-    const cities = [...new Set(readPlaces().cities?.name)].filter((name) => /^the /i.test(name));
+    const cities = [...new Set(places.cities?.name)].filter((name) => /^the /i.test(name));
     assert.ok(cities.length > 5);
     for (const near of cities)
       for (const query of [`knee replacement in ${near}`, `knee replacement in ${near.replace(",", "")}`])

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
-import { readPlaces } from "../../datasets/places.ts";
 import { procedureFigures } from "../../datasets/sample/calibration.ts";
 import { attachImage, buildImage, type Image, search, stateNames } from "../../engine/index.ts";
 import { entriesOf } from "../../engine/search/lexicon.ts";
 import { absentTerms, plainProcedure, plainWordsOf } from "../../engine/search/procedure-words.ts";
 import { meaningOf, procedureWords, splitWords } from "../../engine/search/text.ts";
 import { changed, imageOf, type ShortRow, snapshotOf } from "../support/fixtures.ts";
+import { places } from "../support/places.ts";
 import { seededRandom } from "../support/random.ts";
 import {
   assertInOrder,
@@ -729,7 +729,7 @@ describe("searches near a place", () => {
       facilities.zip[i] = zip;
     }
   });
-  const image = attachImage(buildImage(snapshot, undefined, readPlaces()));
+  const image = attachImage(buildImage(snapshot, undefined, places));
   const ccns = (query: string) => find(image, query).map(({ code }) => code);
 
   test("a search near a ZIP code or city lists hospitals within 50 miles, the nearest first", () => {
@@ -746,7 +746,7 @@ describe("searches near a place", () => {
       facilities.city = ["Boston", "Worcester", "Boston"];
       facilities.zip = ["02136", "01605", "02115"];
     });
-    const image = attachImage(buildImage(apart, undefined, readPlaces()));
+    const image = attachImage(buildImage(apart, undefined, places));
     const [first] = find(image, "hospitals near boston");
     assert.deepEqual([first.code, first.name], ["000003", "Grace Hospital"]);
   });

@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { importFile } from "../../datasets/cms/import.ts";
-import { readPlaces } from "../../datasets/places.ts";
 import { defaultSampleRows, defaultSampleSeed, syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
 import { plainImport } from "../support/cms-files.ts";
 import { compared, comparePrices } from "../support/compared-prices.ts";
@@ -11,6 +10,7 @@ import { compareEverything } from "../support/endpoint-oracle.ts";
 import { compareLists } from "../support/facility-oracle.ts";
 import { readBack, yearsOf } from "../support/fixtures.ts";
 import { temporaryFolder } from "../support/folders.ts";
+import { places } from "../support/places.ts";
 import { seededRandom } from "../support/random.ts";
 import { sizeFrom } from "./trial.ts";
 
@@ -41,5 +41,5 @@ test("every response on the real excerpt matches the oracles", async (t) => {
   t.diagnostic(compareEverything(snapshot));
   t.diagnostic(`${compareDistributions(snapshot)} distributions compared`);
   // The sample's ZIP codes are real, so each has a place in the real list.
-  t.diagnostic(`${compareLists(snapshot, readPlaces(), 20, seededRandom(23))} facilities compared`);
+  t.diagnostic(`${compareLists(snapshot, places, 20, seededRandom(23))} facilities compared`);
 });

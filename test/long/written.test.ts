@@ -6,7 +6,6 @@ import { brotliDecompressSync } from "node:zlib";
 import { options } from "preact";
 import { cmsProvenance } from "../../datasets/cms/cms.ts";
 import { outpatientDeductibles, stayDeductibles } from "../../datasets/deductibles.ts";
-import { readPlaces } from "../../datasets/places.ts";
 import { publishSnapshot } from "../../datasets/revisions.ts";
 import { syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
 import { blank, encodeSnapshot, plainProcedure } from "../../engine/index.ts";
@@ -46,6 +45,7 @@ import { escapeHtml } from "../../server/shared/web-assets.ts";
 import { WorkBudget } from "../../server/shared/work-budget.ts";
 import { ask as askEndpoint, imageOf, imageWith, versionsOf } from "../support/endpoint-oracle.ts";
 import { snapshotOf } from "../support/fixtures.ts";
+import { places } from "../support/places.ts";
 import {
   ample,
   call,
@@ -276,7 +276,7 @@ const sampleVersions = versionsOf(
 );
 /** A larger sample, with the coordinates of ZIP codes and cities. */
 const placedVersions = versionsOf(
-  imageWith(syntheticSnapshot({ dataYear: 2024, revision: 1, rows: 20_000, seed: 1 }), readPlaces()),
+  imageWith(syntheticSnapshot({ dataYear: 2024, revision: 1, rows: 20_000, seed: 1 }), places),
 );
 const readPlaced = (path: string, query: string): object =>
   Object(askEndpoint(placedVersions, `${path.slice("/api/v1".length)}?${query}`));

@@ -1,5 +1,6 @@
 // Runs these test files in one process, because loading the modules takes as long as the tests of one file.
 import "../support/mapped.ts";
+import "../api/approved-answers.test.ts";
 import "../api/codes.test.ts";
 import "../api/distribution.test.ts";
 import "../api/endpoints.test.ts";

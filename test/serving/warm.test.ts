@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readPlaces } from "../../datasets/places.ts";
 import { syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
 import { ApiError } from "../../server/api/errors.ts";
 import { allEndpoints } from "../../server/api/openapi.ts";
@@ -9,14 +8,12 @@ import { parameterNames } from "../../server/parts/portal/browser/choice.ts";
 import { apiRequestsOf, maxWarmingMs, pageRequestsOf, warm, warmPrices } from "../../server/serving/warm.ts";
 import { serviceOf } from "../support/asking.ts";
 import { ask, imageWith, versionsOf } from "../support/endpoint-oracle.ts";
+import { places } from "../support/places.ts";
 import { pricesPath } from "../support/server.ts";
 
 /** Tests what threads answer before clients send anything. */
 
-const image = imageWith(
-  syntheticSnapshot({ dataYear: 2024, revision: 1, rows: 2000, seed: 1 }),
-  readPlaces(),
-);
+const image = imageWith(syntheticSnapshot({ dataYear: 2024, revision: 1, rows: 2000, seed: 1 }), places);
 const versions = versionsOf(image);
 
 const requestsOf = (round: number) => [...apiRequestsOf(image, round), ...pageRequestsOf(image, round)];

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { readPlaces } from "../../datasets/places.ts";
 import {
   attachImage,
   buildImage,
@@ -14,6 +13,7 @@ import {
 import { entriesOf, fillers, kinds, meaningsOf, questions } from "../../engine/search/lexicon.ts";
 import { placesNamed } from "../../engine/search/places.ts";
 import { isMedical, medicalIn } from "../../engine/search/procedure-terms.ts";
+import { places } from "./places.ts";
 import { type Random, seededRandom } from "./random.ts";
 import { find, type Hospital, snapshotOfHospitals } from "./relevance.ts";
 import { sampled } from "./rounds.ts";
@@ -289,7 +289,7 @@ export function literalChecker(image: Image, hospitals: readonly Hospital[]) {
 
 /** The images that the tests of all words, names and cities search, with the coordinates of ZIP codes. */
 export const imageOfHospitals = (hospitals: readonly Hospital[]): Image =>
-  attachImage(buildImage(snapshotOfHospitals(hospitals), undefined, readPlaces()));
+  attachImage(buildImage(snapshotOfHospitals(hospitals), undefined, places));
 
 /**
  * Asserts that a city's name and the word hospital find all of its hospitals, surely if its state stands there, that the

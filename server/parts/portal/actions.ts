@@ -38,7 +38,10 @@ export interface PortalOptions
 }
 
 const maxClients = 10_000;
-/** What a client may do in a row: all requests of an address, and all changes of an account. Then it is one per second. */
+/**
+ * Maximum requests of an address in a row, and maximum changes of an account in a row. After them, one per second is
+ * allowed.
+ */
 const clientBurst = maxPostsPerClient;
 /** Changes of all clients together, because each change waits for the disk. */
 export const [changesBurst, changesPerSecond] = [50, 10];

@@ -96,8 +96,8 @@ export class Portal {
   }
 
   /**
-   * Lets the page thread write the numbers for a URL into a page. Beyond the budget, or if the page thread can't write it,
-   * there is none.
+   * Lets the page thread write the numbers for a URL into a page. Returns undefined for a page without numbers, beyond
+   * the budget, and if the page thread can't write it.
    */
   #written(
     page: WebFile,
@@ -129,8 +129,8 @@ export class Portal {
   }
 
   /**
-   * Gives a page without numbers if the page thread doesn't deliver in time, as where other processes use all cores. What
-   * it delivers later is kept for further requests.
+   * Gives a page without numbers if the page thread doesn't deliver in time, as happens while other processes use all
+   * cores. What it delivers later is kept for further requests.
    */
   inTime(written: Promise<Written | undefined>): Promise<Written | undefined> {
     return new Promise((resolve) => {

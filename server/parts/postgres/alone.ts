@@ -51,7 +51,10 @@ export class Alone {
     return this.#beforeMs + nowMs - this.#fromMs;
   }
 
-  /** Grants permits of a month from buckets of R tokens that were empty when the database went away. */
+  /**
+   * Grants permits of a month from each account's bucket, which holds `burst` tokens and was empty when the database
+   * went away.
+   */
   take(asked: readonly Asked[], month: number, nowMs: number): Taken {
     return { month, grants: asked.flatMap((one) => this.#grant(one, month, nowMs) ?? []) };
   }
@@ -75,7 +78,10 @@ export class Alone {
     return { account, granted, used: used + granted, waitMs };
   }
 
-  /** Adds to an account's count, which is negative if more permits of the database go back. @returns the count */
+  /**
+   * Adds to an account's count, and returns it. It is negative if more of the database's permits went back than were
+   * granted here.
+   */
   #count(account: number, month: number, more: number): number {
     const { used } = this.#admittedIn(month);
     const count = (used.get(account) ?? 0) + more;

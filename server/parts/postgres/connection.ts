@@ -5,7 +5,7 @@ import { installation, schemaVersion } from "./schema.ts";
 
 /** Connects to PostgreSQL. A connection that fails is replaced by the next query. */
 
-/** Maximum milliseconds of a connection, and of a query. The server cancels a statement earlier. */
+/** Maximum milliseconds to connect, and to wait for a query's answer. The database cancels a statement earlier. */
 const maxAnswerMs = 2000;
 const maxStatementMs = 1000;
 /** Maximum milliseconds between two tries to connect; more if there was no answer, because hanging backends pile up. */
@@ -215,7 +215,7 @@ async function prepare(client: Client, place: string, mayInstall: boolean): Prom
     return Number(rows[0].newest);
   };
   let version = await versionOf();
-  // Whoever restores a backup finds the database as he made it.
+  // Tables made here would be in the way of somebody who restores a backup.
   if (version === undefined && !mayInstall)
     throw new Unusable(
       place,

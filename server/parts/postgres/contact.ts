@@ -23,7 +23,7 @@ export class Contact {
     return this.#readMs === Number.NEGATIVE_INFINITY;
   }
 
-  /** Notes a read that succeeded. One that was sent before a pause of this thread tells less than what is known. */
+  /** Notes a read that succeeded. The time of the last success never goes back. */
   read(sentMs: number): void {
     this.#readMs = Math.max(this.#readMs, sentMs);
   }
@@ -49,7 +49,10 @@ export class Contact {
     return this.#calledMs > this.#failingMs && nowMs - this.#calledMs < awayMs;
   }
 
-  /** Leaves milliseconds in which this thread didn't run out of each silence. No time becomes one in the future. */
+  /**
+   * Moves all times later by milliseconds in which this thread didn't run, so that they don't count as silence. No time
+   * is moved into the future.
+   */
   #leaveOut(pausedMs: number, nowMs: number): void {
     if (pausedMs <= 0) return;
     const moved = (ms: number) => Math.min(nowMs, ms + pausedMs);

@@ -56,7 +56,8 @@ export class SharedDirectory {
   /**
    * Reads changed rows into the copy.
    * @throws StateUnavailable when the database doesn't answer
-   * @throws DataError when the database is empty though this is a copy, or this database has accounts of its own
+   * @throws DataError when the shared database is empty though this is a copy, or this server's database has accounts
+   * of its own
    */
   read(): Promise<void> {
     return this.#inTurn(() => this.#read());

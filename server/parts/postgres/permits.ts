@@ -11,7 +11,7 @@ const minCallMs = 10;
 const maxCalls = 3;
 /** Half-life of the mean demand, in milliseconds. */
 const halfLifeMs = 200;
-/** Minimum permits to get in advance. If fewer are expected to be needed, none are. */
+/** Minimum permits to get in advance. If fewer are expected to be needed, none are got. */
 const leastAhead = 2;
 /** Maximum permits to get in advance, as a share of what is left of the quota. */
 const mostAhead = 1 / 8;
@@ -62,7 +62,7 @@ export interface PermitsOptions {
   table: PermitTable;
   /** Returns the id of the account in a slot. */
   accountOf(slot: number): number;
-  /** Gets permits. Rejects when it isn't known whether they were granted. Its work before the answer isn't waited for. */
+  /** Gets permits. Rejects when it isn't known whether they were granted. */
   take(asked: readonly Asked[]): Promise<Taken>;
   /** Answers requests that wait in a serving thread. */
   answer(thread: number, answers: PermitAnswer[]): void;
@@ -160,7 +160,7 @@ export class Permits {
     return pool;
   }
 
-  /** Removes expired permits, and sends a call if one is due. Called every few milliseconds. */
+  /** Removes expired permits, and sends a call if one is due. Called every `tickMs`. */
   tick(): void {
     const nowMs = this.#options.now();
     const passedMs = nowMs - this.#tickedMs;
@@ -195,7 +195,10 @@ export class Permits {
     if (isIdle && pool.waiting === 0 && pool.backs.size === 0) this.#pools.delete(slot);
   }
 
-  /** Gives permits that came while requests began to wait to these requests, because no call is made for them. */
+  /**
+   * Gives the permits held to requests that wait. They came while the requests began to wait, so no call is made for
+   * these.
+   */
   #useHeld(pool: Pool, nowMs: number): void {
     this.#expire(pool, nowMs);
     if (pool.waiting === 0) return;
@@ -314,7 +317,7 @@ export class Permits {
     this.#send();
   }
 
-  /** Gives permits to the requests that wait, and puts the others into the pool. */
+  /** Gives permits to the requests that wait, and puts the remaining permits into the pool. */
   #share(pool: Pool, permits: number, month: number, expiryMs: number, nowMs: number): void {
     if (expiryMs <= nowMs) {
       pool.giveBack(month, permits);

@@ -48,7 +48,7 @@ export function databaseUrls(text: string): string[] {
   const mode = searchParams.get("sslmode");
   if (mode !== null && !sslModes.includes(mode))
     throw new DataError("DATABASE_URL", "another sslmode", sslModes.join(", "));
-  // The driver doesn't bind. Verifying the server keeps others from the middle, too.
+  // The driver doesn't do channel binding. Verifying the server's certificate also prevents a man in the middle.
   if (searchParams.has("channel_binding") && mode !== "verify-full")
     throw new DataError("DATABASE_URL", "channel_binding without sslmode=verify-full", "both, or neither");
   if (mode === "verify-ca" && !searchParams.has("sslrootcert"))

@@ -4,7 +4,7 @@ import type { Database } from "./connection.ts";
 
 /**
  * Takes or renews a turn for some seconds. A turn that ends later than a new one would was taken while the database's
- * clock was ahead. It is over, so that nobody waits for that time.
+ * clock was ahead. Such a turn counts as over, so that nobody waits for its end.
  * @param holder who takes the turn @returns whether the holder has the turn now
  */
 export async function takeTurn(

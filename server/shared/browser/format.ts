@@ -12,7 +12,7 @@ export const times = (ratio: number) => `${ratio.toFixed(1)}×`;
 /** A percentage from 0 to 100, with a decimal below 1 and above 99: 62%, 99.9%. */
 export const percent = (share: number) =>
   `${share > 1 && share < 99 ? Math.round(share) : Math.round(share * 10) / 10}%`;
-/** Text from the page's URL, without control characters. */
+/** Replaces control characters in a text from the page's URL. */
 export const printable = (text: string) => text.replaceAll(/\p{C}/gu, "\ufffd");
 export const change = (share: number) => `${share > 0 ? "+" : share < 0 ? "−" : ""}${Math.abs(share)}%`;
 /** A count with its noun: 1 facility, 2 facilities. */

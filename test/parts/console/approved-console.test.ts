@@ -172,6 +172,14 @@ test("the console is drawn as it was approved: before the stream begins, with it
   stream.send("sample", sampleOf(nowS + 10, 1, 7));
   stream.send("minute", sampleOf(nowS + 10, 60, 8));
   await assertSeen("busy", root);
+  const storm = { "/search 404": 5000, "/healthcare/prices 401": 4000, "/facilities 400": 1000 };
+  stream.send("sample", {
+    ...sampleOf(nowS + 20, 1, 9),
+    requests: { ...storm, "/healthcare/prices 429": 9000, "/healthcare/prices 200": 1000 },
+    ...{ refused: 9000, overRate: 4000, overQuota: 2000, unauthorized: 4000 },
+    refusedBy: { acme: 2000, "o'neil": 3000, small: 1000 },
+  });
+  await assertSeen("storm", root);
   for (const span of ["an hour", "a day"]) {
     await click(button(root, span));
     await assertSeen(`busy-${span.replace(" ", "-")}`, root);

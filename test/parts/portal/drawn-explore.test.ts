@@ -44,7 +44,7 @@ import {
   texts,
   type,
 } from "../../support/drawn-page.ts";
-import { type FakeElement, kept, page } from "../../support/fake-dom.ts";
+import { type FakeElement, FakeEvent, hearInWindow, kept, page, place } from "../../support/fake-dom.ts";
 
 /** Tests the texts of the Explore page, its fields with suggestions, and what it says when nothing is found. */
 
@@ -537,7 +537,11 @@ test("the fields suggest procedures, places and hospitals, and choose them by mo
   for (const row of list) assert.ok(figures.has(`median ${money(row.median_charge)}`), row.code);
   await search(field("procedure"), "knee replacement");
   assert.match(suggestions(field("procedure"))[0], /^Knee, hip or shoulder replacement$/i);
-  const key = (name: string, of: string) => fire(one(field(name), "input"), "keydown", { key: of });
+  /** Of the keys for suggestions, only Tab does what it does elsewhere: it leads to the next field. */
+  const key = async (name: string, of: string) => {
+    const event = await fire(one(field(name), "input"), "keydown", { key: of });
+    assert.equal(event.defaultPrevented, of !== "Tab", of);
+  };
   const active = (name: string) =>
     all(field(name), '[role="option"]').findIndex(
       (option) => option.getAttribute("aria-selected") === "true",
@@ -670,6 +674,54 @@ test("a view for frames has the sentence, one picture, and a link to the page", 
     assert.equal(all(root, "nav").length, 0);
     assert.deepEqual(paramsOf(one(root, 'a[target="_blank"]').getAttribute("href")), { procedure: "5112" });
   }
+});
+
+test("the page itself follows plain clicks on links to its other views, and the browser all others", async () => {
+  const root = await open("explore", "/?procedure=5072");
+  const link = page.createElement("a");
+  const inLink = page.createElement("b");
+  link.append(inLink);
+  root.append(link);
+  const followed = { href: "/?procedure=5073" };
+  for (const [attributes, details, isFollowed] of [
+    [followed, {}, true],
+    [{ href: "?procedure=5073" }, {}, true],
+    [{ ...followed, target: "_blank" }, {}, false],
+    [{ ...followed, download: "" }, {}, false],
+    [{}, {}, false],
+    [{ href: "/data?procedure=5073" }, {}, false],
+    [{ href: "https://example.com/?procedure=5073" }, {}, false],
+    [{ href: "/?procedure=5073#list" }, {}, false],
+    [followed, { button: 1 }, false],
+    ...["metaKey", "ctrlKey", "shiftKey"].map((key) => [followed, { [key]: true }, false] as const),
+    [followed, { defaultPrevented: true }, false],
+  ] as const) {
+    for (const { name } of [...link.attributes]) link.removeAttribute(name);
+    for (const [name, value] of Object.entries(attributes)) link.setAttribute(name, value);
+    place.url = new URL("/?procedure=5072", place.url);
+    const { length } = place.history;
+    const event = await fire(inLink, "click", details);
+    const what = JSON.stringify([attributes, details]);
+    assert.equal(event.defaultPrevented, isFollowed || "defaultPrevented" in details, what);
+    assert.equal(addressOf() !== "/?procedure=5072", isFollowed, what);
+    assert.equal(place.history.length, length + (isFollowed ? 1 : 0), what);
+  }
+  link.setAttribute("href", "/?procedure=5112");
+  link.setAttribute("data-replace", "");
+  const { length } = place.history;
+  await click(link);
+  assert.equal(paramsOf(addressOf()).procedure, "5112");
+  assert.equal(place.history.length, length, "the way back doesn't lead to what was replaced");
+});
+
+test("the browser's way back shows the view of its address", async () => {
+  const root = await open("explore", "/?procedure=5072");
+  const before = sentence(root);
+  place.url = new URL("/?procedure=5112", place.url);
+  hearInWindow(new FakeEvent("popstate"));
+  await drawn();
+  assert.notEqual(sentence(root), before);
+  assert.match(sentence(root), /broken bone/);
 });
 
 test("links of the page change the view without a request for the page, and a failure is said", async () => {

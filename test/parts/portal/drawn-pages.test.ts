@@ -380,6 +380,18 @@ test("keys are listed with what they are, the active ones first, and are made, r
   );
   assert.equal(kept.getItem("hcqs-key"), made);
 
+  await click(button(root, "rotate"));
+  await type(one(root, 'input[type="number"]'), "0");
+  await fire(
+    all(root, "form").find((form) => button(form, "Make a new key in its place")),
+    "submit",
+  );
+  assert.deepEqual(sent.pop(), ["rotate", { id: 2, overlap_hours: 0 }]);
+  assert.match(
+    textOf(root),
+    /The key that ends in WXYZ doesn't work any more\. This browser uses the new one/,
+  );
+
   root = await openAccount(undefined, keyRows.slice(0, 2));
   others.set("/portal/keys/revoke", (body) => sent.push(["revoke", body]) && {});
   await click(button(root, "revoke"));

@@ -321,7 +321,14 @@ async function assertMap(address: string): Promise<void> {
         `${textOf(label)} overlaps the next at ${width} pixels`,
       );
     }
-    if (width === 400 && fills.length > 0) assert.equal(numberOf(labels[0], "x"), 0);
+    if (labels.length > 0) {
+      assert.equal(numberOf(labels[0], "x"), 0);
+      isNear(
+        numberOf(labels.at(-1) as FakeElement, "x"),
+        fills.length * numberOf(colours[0], "width"),
+        "last",
+      );
+    }
   }
   await fire(one(map, '[data-state="AK"]'), "pointerenter");
   assert.equal(states.has("AK"), false);
@@ -495,6 +502,8 @@ for (const address of ["/?procedure=5072", "/?procedure=5115&year=2023", "/?proc
   else test(`bars have the heights and places of the answer's counts: ${address}`, () => assertBars(address));
   test(`the map colours each state by its median: ${address}`, () => assertMap(address));
 }
+
+test("the texts of a legend with six colours don't touch at any width", () => assertMap("/?procedure=5113"));
 
 test("the map colours each state by its median, and says why a state without prices has none", () =>
   assertMap("/?procedure=8011&state=MD"));

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readPlaces } from "../../../datasets/places.ts";
 import { syntheticSnapshot } from "../../../datasets/sample/synthetic.ts";
 import { namesCounty } from "../../../server/parts/portal/browser/states.ts";
 import { imageWith, refusal, versionsOf } from "../../support/endpoint-oracle.ts";
+import { places } from "../../support/places.ts";
 
 const versions = versionsOf(
-  imageWith(syntheticSnapshot({ dataYear: 2024, revision: 1, rows: 2000, seed: 1 }), readPlaces()),
+  imageWith(syntheticSnapshot({ dataYear: 2024, revision: 1, rows: 2000, seed: 1 }), places),
 );
 
 test("the pages recognise a county as the API does, with its state or without", () => {

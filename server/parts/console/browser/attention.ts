@@ -5,6 +5,8 @@ import type { State } from "../state.ts";
 /** Lists what needs the operator's attention, most severe first. */
 
 export const leastRefusedShare = 0.01;
+/** Smaller shares would be written as 0%. */
+const leastWritten = 0.0005;
 /** Some clients always try without a key first. */
 const leastUnauthorizedShare = 0.05;
 /** Some searches find nothing. */
@@ -76,7 +78,7 @@ export function Attention(props: AttentionProps) {
     count > 0 && `${counted(count, one, more)} ${what}`;
   const bad = [
     failedShare > 0 &&
-      `${percent(100 * failedShare)} of requests in ${time} fail by the server's fault (5xx): see the log.`,
+      `${failedShare < leastWritten ? "Under 0.1%" : percent(100 * failedShare)} of requests in ${time} fail by the server's fault (5xx): see the log.`,
     some(
       lost.length,
       "data version isn't",

@@ -76,11 +76,11 @@ export const unlessFailed = <T extends object>(answer: T | Failure | null): T | 
 export const isAbsence = (error: unknown): error is Failure =>
   error instanceof Failure && (error.status === 404 || error.status === 400);
 
-/** Whether a data year or version is among the data; also if the data isn't known. */
+/** Whether a data year or version is among the data. True if the data isn't known. */
 export const isServed = (name: string, datasets: readonly Dataset[] = []) =>
   datasets.length === 0 || datasets.some((one) => [String(one.data_year), one.data_version].includes(name));
 
-/** Parts the data versions in an address, separated by commas, into those among the data and the others. */
+/** Splits the data versions in an address, separated by commas, into those among the data and the others. */
 export function servedOf(versions: string | null, datasets: readonly Dataset[] | undefined) {
   const all = versions?.split(",") ?? [];
   const kept = all.filter((one) => isServed(one, datasets));

@@ -37,7 +37,7 @@ export function begin(): void {
     know(path, "answer" in one ? one.answer : new Failure(...one.failed));
 }
 
-/** The server replaces the pages' key daily. @returns whether the key has changed */
+/** Gets the settings again, because the server replaces the pages' key daily. @returns whether the key has changed */
 async function renewSettings(): Promise<boolean> {
   const { settings } = context;
   const response = await fetch("/", { cache: "no-store" });

@@ -26,8 +26,9 @@ import { isPriced } from "./words.ts";
 export const maxPageRows = 100;
 
 /**
- * Reads the place of a search. Words that were set aside are a place if there is one, unless something absent has them: a
- * ZIP code, a city, a city's name that several states have, or a mistyped city beside its state.
+ * Reads the place of a search. If the search has found no place, or a state only, the words that were set aside may
+ * name one: a ZIP code, a city, a city's name that several states have, or a mistyped city beside its state. A search
+ * for something absent stays as it is.
  */
 export function understood(found: SearchAnswer | Failure, year: string | null, ask: Ask) {
   if (found instanceof Failure || found.absent !== undefined) return found;
@@ -48,7 +49,7 @@ export function understood(found: SearchAnswer | Failure, year: string | null, a
   return found;
 }
 
-/** The nearest hospital with a price, or null. */
+/** The nearest hospital with a price within `farthest` miles, or null. */
 export function nearestOf(procedure: string, near: string, year: string | null, ask: Ask): Priced | null {
   const parameters = { procedure, near, within: farthest, sort: "distance", limit: 1 };
   const found = unlessFailed(ask<[FacilitiesAnswer]>(pathOf("/healthcare/facilities", parameters, year))[0]);
@@ -73,7 +74,7 @@ export function placesNamed(text: string, year: string | null, ask: Ask): string
   return found.status === 404 ? [text] : namesakesIn(text, found);
 }
 
-/** Returns the places that a text may mean that names none, such as `Springfield, IL` for `Sprinfield`. */
+/** Returns the places that a text without a known place may mean, such as `Springfield, IL` for `Sprinfield`. */
 export function likelyPlaces(text: string, year: string | null, ask: Ask): string[] {
   const found = around(text, year, ask);
   const isUnknown = found instanceof Failure && namesakesIn(text, found).length === 0;
@@ -141,7 +142,10 @@ const among = (city: string): Option => ({
   ...{ title: withStateName(city), group: `Within ${defaultMiles} miles of` },
 });
 
-/** Suggests circles around the city that a text names or may mean. Of several, each is one suggestion, in the API's order. */
+/**
+ * Suggests circles around the city that a text names or may mean. If there are several, each is one suggestion. The one
+ * that is meant comes first, then the others in the API's order.
+ */
 function citiesFor(text: string, year: string | null, ask: Ask): Doubtful {
   const named = placesNamed(text, year, ask);
   const cities = named.length > 0 ? named : likelyPlaces(text, year, ask);

@@ -117,7 +117,7 @@ const ofYears = (years: readonly Rows[]) =>
     .map((rows, i) => `SELECT ${i} AS i, ${rows.dataset.data_year} AS year, * FROM (${rowsSql(rows)})`)
     .join("\nUNION ALL\n");
 
-/** The middle one of the hospitals' own changes, in percent with one decimal. */
+/** The median of the hospitals' own changes, in percent with one decimal. */
 const changeSql = (column: "charge" | "allowed") =>
   `(floor(1000 * quantile_cont(now.${column} / before.${column}, 0.5) + 0.5) - 1000) / 10`;
 

@@ -47,7 +47,7 @@ export interface ExploreWords {
     own: { letter: string; ccn: string; name: string | null; clause: Word[] }[];
     /** What "you pay" means, in short. */
     share: string;
-    /** What the hospital is paid, and the amounts of the year before if there are only two years. */
+    /** What the hospital is paid, and the medians of the other year if there are only two years. */
     paid: string;
     comparison: string;
   } | null;
@@ -169,8 +169,8 @@ function alsoOf({ search, nation, code }: View) {
 }
 
 /**
- * Two years make no picture, so a sentence has the other year's medians. Empty for more years, or one, and around a ZIP
- * code, because there the trend is the nation's.
+ * Two years make no picture, so a sentence has the other year's medians. Empty for more years, for one year, and around
+ * a place, because there the trend is the nation's.
  */
 function yearBefore({ choice, trends, scope }: View): string {
   if (choice.near !== null) return "";

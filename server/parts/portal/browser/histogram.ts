@@ -35,7 +35,7 @@ import { hospitals, isPriced, leastForQuartiles } from "./words.ts";
 
 /** Pixels beside the drawing. */
 const [left, right] = [40, 14];
-/** No dots or marks overlap at this width in pixels, and so at none above. */
+/** Width in pixels for which dots and marks are placed without overlap. At larger widths, they don't overlap either. */
 const leastWidth = 240;
 
 export function Histogram({ view, scope }: { view: View; scope: ProcedureAnswer }) {

@@ -54,7 +54,7 @@ export interface HospitalView {
   nearby: (Procedure & { code: string }) | undefined;
   own: FacilityTrendsAnswer | null;
   trends: TrendsAnswer | null;
-  /** The hospitals within `nearMiles`; if there is no other, the nearest other hospital, however far. */
+  /** The hospitals within `nearMiles`; if there is no other, the nearest other hospital within `farthest` miles. */
   near: FacilitiesAnswer | null;
   /** The nearest hospitals that do the procedure `nearby`, with a price or without. */
   nearDoing: FacilitiesAnswer | null;

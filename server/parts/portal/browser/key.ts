@@ -9,7 +9,7 @@ import { curlOf } from "./programs.ts";
 
 /** Shows a new key, and lets visitors paste their own key. */
 
-/** The component updates when the key changes, even in another tab. */
+/** Returns the visitor's own key. The component updates when the key changes, even in another tab. */
 export const useOwnKey = () => useReadAt(ownKey, keyChanged, "storage");
 
 /**

@@ -44,7 +44,9 @@ export function go(to: string | URL): void {
 export const withParameters = (changes: Record<string, string | null>): string =>
   changedIn(context.url(), changes);
 
-/** The parameters are a copy, because the URL may be used again, and would write itself anew at each change. */
+/**
+ * Changes a copy of the parameters, because the URL may be used again, and would be serialised again at each change.
+ */
 function changedIn({ pathname, searchParams }: URL, changes: Record<string, string | null>): string {
   const parameters = new URLSearchParams(searchParams);
   setParameters(parameters, changes);

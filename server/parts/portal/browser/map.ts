@@ -16,7 +16,7 @@ import { isFew, leastForQuartiles } from "./words.ts";
 const [mapWidth, mapHeight] = [975, 610];
 const mostColours = 6;
 
-/** The map has no other territory. */
+/** The states, DC and Puerto Rico, by name. The map has no other territory. */
 const statesOnMap = d3.sort(
   Object.keys(states).filter((code) => Number(states[code].fips) < 60 || code === "PR"),
   stateName,
@@ -153,9 +153,8 @@ function Legend({ edges, swatches }: LegendProps) {
   // The first and the last text are always there, and between them as many as there is room for.
   const isWritten = (i: number, width: number) => {
     const narrow = Math.min(step, width / (colours + 1));
-    return (
-      i === colours || ((narrow >= room || i % 2 === 0) && (i === 0 || i * narrow + room <= colours * narrow))
-    );
+    const every = Math.ceil(room / narrow);
+    return i === 0 || i === colours || (i % every === 0 && i + every <= colours);
   };
   const height = legendHeight(swatches);
   return html`<div class="by-width"><svg class="drawing legend" width=${step * (colours + 1)} height=${height} overflow="visible" aria-hidden="true">

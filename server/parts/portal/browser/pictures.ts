@@ -41,7 +41,7 @@ export function linksOf(view: View, picture: "charges" | "states" | "years" | "h
   const lasting = { ...lastingOf(view), q: null };
   const linkTo = (path: string, more: Record<string, null> = {}) =>
     location.origin + path + new URL(withParameters({ ...lasting, ...more }), location.origin).search;
-  // With a ZIP code, the pictures of states and years show the nation.
+  // Around a place, the pictures of states and years show the nation.
   const place = picture === "states" || picture === "years" ? { near: null, within: null } : {};
   const embed = context.settings.embeds ? linkTo(`/embed/${picture}`, place) : undefined;
   return { page: linkTo("/") + (picture === "hospitals" ? "#hospitals" : ""), embed };
@@ -107,7 +107,7 @@ export function Compared({ view, words }: PictureProps) {
   const ownRows = pinned.flatMap(({ trend }) => trend?.data ?? []);
   const years = [...new Set([...ownRows.map((row) => row.data_year), data_year])].sort();
   const share = (amount: Amount) => (typeof amount === "number" ? shareOf(amount, data_year) : null);
-  // A trend's median is of the nation or of a state, so around a ZIP code there is none.
+  // A trend's median is of the nation or of a state, so around a place there is none.
   const placeRows = choice.near === null ? (unlessFailed(view.trends)?.data ?? []) : [];
   const mediansIn = (year: number) =>
     year === data_year ? summary : placeRows.find((row) => row.data_year === year);
@@ -240,7 +240,9 @@ export function States({ view }: { view: View }) {
   <//>`;
 }
 
-/** Around a ZIP code, the API has no trend: there are only those of the compared hospitals, beside the nation's. */
+/**
+ * Around a place, the API has no trend. Then only the trends of the compared hospitals are shown, beside the nation's.
+ */
 export function Years({ view }: { view: View }) {
   const trends = unlessFailed(view.trends);
   const { choice, pinned, datasets } = view;

@@ -49,7 +49,10 @@ import { isFew, nameOf, orderText, paysTitle, shareOf, standingText, titleOf } f
 
 /** Lists a hospital's procedures, and compares its charges with the medians of nation and state. */
 
-/** Divides a charge by a place's median charge. Returns 0, to sort last, if there is no other hospital. */
+/**
+ * Divides a charge by a place's median charge. Returns 0 if there is no other hospital, which comes last in descending
+ * order.
+ */
 const comparedWith = (row: FacilityRow, { facilities, median_charge }: Standing) =>
   facilities === 1 ? 0 : row.submitted_charge / median_charge;
 

@@ -4,7 +4,7 @@ import { type Choice, maxWordsLength } from "./choice.ts";
 import { context } from "./context.ts";
 import { chosenAt } from "./location.ts";
 
-/** Shows what browsers without JavaScript get besides. */
+/** Shows what only browsers without JavaScript get. */
 
 interface SearchFormProps {
   /** What was typed, or what is shown in words that can be typed. */
