@@ -3,8 +3,9 @@ import { test } from "node:test";
 import { ApiError } from "../../server/api/errors.ts";
 import { allEndpoints } from "../../server/api/openapi.ts";
 import { assertApproved } from "../support/approved.ts";
-import { answer } from "../support/page-data.ts";
+import { ask } from "../support/endpoint-oracle.ts";
 import { seededRandom } from "../support/random.ts";
+import { sampleVersions } from "../support/sample-versions.ts";
 
 /** Tests that answers and errors are what was approved, for requests with parameters of every kind beside each other. */
 
@@ -65,7 +66,7 @@ const values: Record<string, readonly [right: readonly string[], wrong: readonly
     ["990003,999999", "x", "990003,"],
   ],
   versions: [
-    ["2023.1", "2023.1,2024.1", "2023.2,2022.1", "2024"],
+    ["2023.1", "2023.1,2024.1", "2023", "2024"],
     ["1999.1", "x"],
   ],
   type: [["facility", "procedure"], ["city"]],
@@ -98,7 +99,7 @@ test("answers and errors at drawn addresses are what was approved", () => {
     for (let i = 0; i < requestsOfEach; i++) {
       const version =
         kind === "versioned" && random.int(3) === 0
-          ? `/versions/${random.pick(["2023.1", "2021.1", "2024", "1999.1", "x"])}`
+          ? `/versions/${random.pick(["2023.1", "2023", "2024", "1999.1", "x"])}`
           : "";
       const place = path
         .replace("{ccn}", () =>
@@ -127,7 +128,7 @@ test("answers and errors at drawn addresses are what was approved", () => {
 /** What was answered: the beginning, and a digest of all. */
 function said(url: string): string {
   try {
-    const text = JSON.stringify(answer(url));
+    const text = JSON.stringify(ask(sampleVersions, url));
     return `${hash("sha256", text, "hex").slice(0, 8)} ${text.slice(0, 150)}`;
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;

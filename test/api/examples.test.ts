@@ -1,13 +1,10 @@
 import assert from "node:assert/strict";
-import { hash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { tableFromIPC } from "apache-arrow";
-import { defaultSampleRows, defaultSampleSeed, syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
-import { encodeSnapshot } from "../../engine/index.ts";
 import { KeyTable } from "../../server/accounts/key-table.ts";
 import { generateKey, hashKey } from "../../server/accounts/keys.ts";
 import { PermitTable } from "../../server/accounts/permit-table.ts";
@@ -17,9 +14,8 @@ import { monthOf } from "../../server/shared/months.ts";
 import { plans } from "../../server/shared/plans.ts";
 import { checkValue, type Operation, openapiDocument, operationsOf, pathOf } from "../support/answers.ts";
 import { ask, serviceOf } from "../support/asking.ts";
-import { imageWith, versionsWith } from "../support/endpoint-oracle.ts";
-import { places } from "../support/places.ts";
 import { documentAt } from "../support/readme.ts";
+import { sampleVersions } from "../support/sample-versions.ts";
 import { temporaryFolder } from "../support/server.ts";
 import { smallTables } from "../support/tables.ts";
 
@@ -27,14 +23,6 @@ import { smallTables } from "../support/tables.ts";
  * Compares every example in the OpenAPI document and the READMEs with the answer of a service. After a change of
  * answers, `server/node --test --test-update-snapshots test/api/examples.test.ts` updates the document's examples.
  */
-
-const snapshots = [2024, 2023].map((dataYear) =>
-  syntheticSnapshot({ dataYear, revision: 1, rows: defaultSampleRows, seed: defaultSampleSeed }),
-);
-
-const bytes = encodeSnapshot(snapshots[0]);
-const images = snapshots.map((snapshot) => imageWith(snapshot, places));
-const versions = versionsWith({ bytes, sha256: hash("sha256", bytes), isChecked: true }, ...images);
 
 const key = generateKey(Buffer.alloc(32, 7));
 const { burst, quota } = plans.developer;
@@ -61,7 +49,7 @@ function told(
   {
     method = "GET",
     query = (text: string): string => text,
-    served = versions,
+    served = sampleVersions,
     times = 1,
     isAway = false,
   } = {},
