@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { assertApproved } from "../support/approved.ts";
 import { run } from "../support/commands.ts";
 import { repository } from "../support/deployment.ts";
 import { temporaryFolder } from "../support/server.ts";
@@ -34,6 +35,12 @@ test("hcqs --help lists the commands, each has its own help, and npm has the sam
     assert.deepEqual([help.code, help.stderr], [0, ""]);
     assert.ok(help.stdout.startsWith(`usage: hcqs ${listed[i]}`), help.stdout);
   }
+  const texts = [
+    hcqs(["--help"]).stdout,
+    stdout.replace(/THREADS \(\d+\)/, "THREADS (…)"),
+    ...helps.map((help) => help.stdout),
+  ];
+  assertApproved("helps.txt", texts.join("\n"));
   assert.deepEqual(hcqs(["-h"]), hcqs(["--help"]));
   assert.match(hcqs(["--help"]).stdout, /^ {2}accounts +lists, suspends, deletes, exports and imports /m);
 });
