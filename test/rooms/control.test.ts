@@ -10,6 +10,7 @@ import "../control/priority.test.ts";
 import "../control/running.test.ts";
 import "../control/safely.test.ts";
 import "../control/settings.test.ts";
+import "../control/start.test.ts";
 import "../control/state.test.ts";
 import "../control/strip-cache.test.ts";
 import "../control/traffic.test.ts";

@@ -3,8 +3,12 @@ import { Resolver } from "node:dns/promises";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { test } from "node:test";
+import pino from "pino";
 import { Webhook } from "standardwebhooks";
+import type { Core } from "../../../server/part.ts";
+import { startNotifications } from "../../../server/parts/notifications/control.ts";
 import { maxTries, pausesSeconds } from "../../../server/parts/notifications/outbox.ts";
+import { Metrics } from "../../../server/shared/metrics.ts";
 import { answersOf, dueEvent, later, now, Receiver, secret, World } from "../../support/quota-events.ts";
 import { listening, until } from "../../support/server.ts";
 
@@ -365,4 +369,59 @@ test("an attempt's error is recorded as one short line without control character
     `no [2J such host ${"x".repeat(200)}`.slice(0, 200),
     "ECONNREFUSED",
   ]);
+});
+
+test("both channels deliver four times a second while it is this server's turn, say so in the log, and end", async (t) => {
+  const [world, receiver] = [new World(t), await Receiver.open()];
+  const metrics = new Metrics();
+  const lines: Record<string, unknown>[] = [];
+  const works = new Map<string, () => Promise<void>>();
+  const ends: (() => void)[] = [];
+  let isOurs = false;
+  await startNotifications({
+    ...{ store: world.store, metrics, mailer: undefined },
+    settings: { WEBHOOK_ALLOW_LOOPBACK: true },
+    log: pino(
+      { base: null, timestamp: false },
+      { write: (line: string) => void lines.push(JSON.parse(line)) },
+    ),
+    change: async (work: () => void) => world.store.atomically(work),
+    delivers: () => isOurs,
+    repeat(what: string, everyMs: number, work: () => Promise<void>) {
+      works.set(what, work);
+      assert.equal(everyMs, 250);
+    },
+    atEnd: (end: () => void) => void ends.push(end),
+  } as unknown as Core);
+  assert.deepEqual([...works.keys()], ["delivering events by webhook", "delivering events by email"]);
+  const account = world.account(10, receiver.url(), "ann@example.com");
+  world.operator.accounts.update({ ...account, webhook_secret: secret });
+  assert.deepEqual(world.use(8), [80]);
+  const [{ id }] = world.store.events.list();
+  const text = await metrics.text();
+  for (const channel of ["webhook", "email"])
+    assert.ok(
+      text.includes(
+        `Age in seconds of the oldest event that is still to be sent by ${channel}; 0 if there is none`,
+      ),
+    );
+  const ageOf = async (channel: string) =>
+    Number(new RegExp(`^hcqs_${channel}_oldest_pending_seconds (.*)$`, "m").exec(await metrics.text())?.[1]);
+  for (const work of works.values()) await work();
+  assert.equal(receiver.posts.length, 0, "another server's turn");
+  assert.ok((await ageOf("webhook")) > 0, "but it looks");
+  isOurs = true;
+  for (const work of works.values()) await work();
+  assert.equal(receiver.posts.length, 1);
+  assert.equal(receiver.posts[0].headers["user-agent"], "healthcare-charge-query-service");
+  assert.equal(receiver.posts[0].headers["content-type"], "application/json");
+  const line = { level: 30, event: id, msg: "event delivery" };
+  assert.deepEqual(lines, [
+    { ...line, channel: "webhook", state: "delivered", tries: 1, answer: "200" },
+    { ...line, channel: "email", state: "failed", tries: 0, answer: "SMTP_URL isn't set" },
+  ]);
+  for (const work of works.values()) await work();
+  assert.equal(await ageOf("webhook"), 0);
+  assert.equal(ends.length, 2);
+  for (const end of ends) end();
 });
