@@ -89,3 +89,49 @@ test("the newest dated changelog entry has the package's version, and the packag
   assert.equal(version, description.version);
   assert.equal(description.private, true);
 });
+
+test("a command whose output isn't read ends quietly, and one that fails says why", async (t) => {
+  const { runProgram, say } = await import("../../server/commands/program.ts");
+  const said: string[] = [];
+  const printed: string[] = [];
+  t.mock.method(process.stderr, "write", (text: string) => said.push(text));
+  const { argv } = process;
+  t.after(() => {
+    process.exitCode = undefined;
+    process.argv = argv;
+  });
+  const outcome = () => {
+    const { exitCode } = process;
+    process.exitCode = undefined;
+    return [exitCode, said.splice(0).join("")];
+  };
+  say("a line");
+  assert.deepEqual(outcome(), [undefined, "a line\n"]);
+  const error = (code: string) => Object.assign(new Error("no room"), { code });
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.emit("error", error("EPIPE"));
+    assert.deepEqual(outcome(), [undefined, ""]);
+    stream.emit("error", error("ENOSPC"));
+    assert.deepEqual(outcome(), [1, "the command's output can't be written: no room\n"]);
+  }
+  const thrown: ((error: Error) => void)[] = [];
+  t.mock.method(process, "once", (event: string, handler: () => void) => {
+    assert.equal(event, "uncaughtException");
+    thrown.push(handler);
+  });
+  const exits = t.mock.method(process, "exit", () => {});
+  const run = async (words: string[], work: (words: string[]) => void) => {
+    process.argv = ["node", "program", ...words];
+    const { mock } = t.mock.method(process.stdout, "write", (text: string) => printed.push(text));
+    await runProgram(([word]) => `help for ${word}`, work);
+    mock.restore();
+  };
+  await run(["a", "-h"], () => assert.fail("it isn't run"));
+  assert.deepEqual([printed, thrown.length, ...outcome()], [["help for a"], 0, undefined, ""]);
+  await run(["a", "b"], (words) => {
+    throw new Error(words.join());
+  });
+  assert.deepEqual(outcome(), [1, "a,b\n"]);
+  thrown[0](new Error("a library's fault"));
+  assert.deepEqual([exits.mock.callCount(), ...outcome()], [1, 1, "a library's fault\n"]);
+});

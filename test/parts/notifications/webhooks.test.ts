@@ -7,8 +7,11 @@ import pino from "pino";
 import { Webhook } from "standardwebhooks";
 import type { Core } from "../../../server/part.ts";
 import { startNotifications } from "../../../server/parts/notifications/control.ts";
+import { emailSender } from "../../../server/parts/notifications/emails.ts";
 import { maxTries, pausesSeconds } from "../../../server/parts/notifications/outbox.ts";
+import { webhookSender } from "../../../server/parts/notifications/webhooks.ts";
 import { Metrics } from "../../../server/shared/metrics.ts";
+import { Store } from "../../../server/store/store.ts";
 import { answersOf, dueEvent, later, now, Receiver, secret, World } from "../../support/quota-events.ts";
 import { listening, until } from "../../support/server.ts";
 
@@ -76,6 +79,21 @@ test("a delivery fails after ten tries over about three days, with growing pause
   assert.deepEqual(new Set(receiver.posts.map(({ headers }) => headers["webhook-id"])), new Set([id]));
   await world.deliver(later(1e10));
   assert.equal(receiver.posts.length, 10);
+});
+
+test("ten tries come within about three days, after pauses that grow, and each channel has so many slots", () => {
+  const [minute, hour] = [60, 3600];
+  assert.deepEqual(pausesSeconds, [
+    ...[10, minute, 5 * minute, 30 * minute],
+    ...[2, 6, 12, 24, 27].map((hours) => hours * hour),
+  ]);
+  assert.equal(maxTries, 10);
+  const { maxUnderWay, minTryMs } = webhookSender(Store.inMemory(), { allowLoopback: true });
+  const mail = emailSender(undefined);
+  assert.deepEqual(
+    [maxUnderWay, minTryMs, mail.maxUnderWay, mail.minTryMs],
+    [200, 500, 20, Number.POSITIVE_INFINITY],
+  );
 });
 
 /** Stores events for 80, 90 and 100 % with the same due time. The last event is stored first, with the first id. */
