@@ -9,6 +9,7 @@ import "../control/port.test.ts";
 import "../control/priority.test.ts";
 import "../control/running.test.ts";
 import "../control/safely.test.ts";
+import "../control/serving-threads.test.ts";
 import "../control/settings.test.ts";
 import "../control/start.test.ts";
 import "../control/state.test.ts";
