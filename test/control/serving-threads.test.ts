@@ -118,7 +118,13 @@ test("the page thread gets files and versions before the serving threads, at a s
   );
   assert.equal(codes[2].ports.length, 2);
   for (const [i, { options }] of made.entries())
-    assert.deepEqual(options.transferList, i < 2 ? [codes[i].pagePort] : codes[2].ports);
+    assert.deepEqual(
+      [options.transferList, options.resourceLimits],
+      // A page leaves more garbage than an answer.
+      i < 2
+        ? [[codes[i].pagePort], { maxYoungGenerationSizeMb: 8 }]
+        : [codes[2].ports, { maxYoungGenerationSizeMb: 16 }],
+    );
   await opened.publish([]);
   await opened.showPages([]);
   assert.deepEqual(said(), [], "before the threads listen, nobody needs it");

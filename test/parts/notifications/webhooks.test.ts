@@ -8,11 +8,26 @@ import { Webhook } from "standardwebhooks";
 import type { Core } from "../../../server/part.ts";
 import { startNotifications } from "../../../server/parts/notifications/control.ts";
 import { emailSender } from "../../../server/parts/notifications/emails.ts";
-import { maxTries, pausesSeconds } from "../../../server/parts/notifications/outbox.ts";
+import {
+  maxTries,
+  Outbox,
+  pausesSeconds,
+  type Sender,
+  triesCounter,
+} from "../../../server/parts/notifications/outbox.ts";
 import { webhookSender } from "../../../server/parts/notifications/webhooks.ts";
 import { Metrics } from "../../../server/shared/metrics.ts";
 import { Store } from "../../../server/store/store.ts";
-import { answersOf, dueEvent, later, now, Receiver, secret, World } from "../../support/quota-events.ts";
+import {
+  answersOf,
+  dueEvent,
+  later,
+  now,
+  Receiver,
+  secret,
+  silent,
+  World,
+} from "../../support/quota-events.ts";
 import { listening, until } from "../../support/server.ts";
 
 const [hourMs, monthMs] = [3_600_000, 31 * 24 * 3_600_000];
@@ -79,6 +94,36 @@ test("a delivery fails after ten tries over about three days, with growing pause
   assert.deepEqual(new Set(receiver.posts.map(({ headers }) => headers["webhook-id"])), new Set([id]));
   await world.deliver(later(1e10));
   assert.equal(receiver.posts.length, 10);
+});
+
+test("while first tries take most slots, a retry gets a free one, and retries never get more than half", async (t) => {
+  const world = new World(t);
+  const begun: string[] = [];
+  const hanging: Sender = {
+    ...{ channel: "webhook", maxUnderWay: 6, minTryMs: 500 },
+    send: ({ id }) => {
+      begun.push(id);
+      return new Promise(() => {});
+    },
+  };
+  const outbox = new Outbox(world.store, silent, hanging, triesCounter(new Metrics(), "webhook"));
+  const due = (names: string[], tries: number) => {
+    for (const name of names) world.due(name, "https://example.com/", { tries });
+    void outbox.deliverDue(now, now.getTime());
+    return begun.splice(0).map((id) => id.split(" ")[0]);
+  };
+  assert.deepEqual(due(["a", "b", "c", "d"], 0), ["a", "b", "c", "d"]);
+  assert.deepEqual(due(["r", "s"], 1), ["r", "s"]);
+  assert.deepEqual(due(["t"], 1), [], "all slots are taken");
+  const other = new World(t);
+  const second = new Outbox(other.store, silent, hanging, triesCounter(new Metrics(), "webhook"));
+  for (const name of ["r", "s", "t", "u"]) other.due(name, "https://example.com/", { tries: 1 });
+  other.due("a", "https://example.com/");
+  void second.deliverDue(now, now.getTime());
+  assert.deepEqual(
+    begun.map((id) => id.split(" ")[0]),
+    ["a", "r", "s", "t"],
+  );
 });
 
 test("ten tries come within about three days, after pauses that grow, and each channel has so many slots", () => {
