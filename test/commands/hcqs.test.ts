@@ -91,7 +91,14 @@ test("the newest dated changelog entry has the package's version, and the packag
 });
 
 test("a command whose output isn't read ends quietly, and one that fails says why", async (t) => {
+  // The streams are the test runner's, too, so their events are told to the new listeners alone.
+  const streams = [process.stdout, process.stderr];
+  const known = streams.map((stream) => stream.listeners("error"));
   const { runProgram, say } = await import("../../server/commands/program.ts");
+  const listeners = streams.flatMap((stream, i) =>
+    stream.listeners("error").filter((listener) => !known[i].includes(listener)),
+  );
+  assert.equal(listeners.length, 2);
   const said: string[] = [];
   const printed: string[] = [];
   t.mock.method(process.stderr, "write", (text: string) => said.push(text));
@@ -108,10 +115,10 @@ test("a command whose output isn't read ends quietly, and one that fails says wh
   say("a line");
   assert.deepEqual(outcome(), [undefined, "a line\n"]);
   const error = (code: string) => Object.assign(new Error("no room"), { code });
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.emit("error", error("EPIPE"));
+  for (const listener of listeners) {
+    listener(error("EPIPE"));
     assert.deepEqual(outcome(), [undefined, ""]);
-    stream.emit("error", error("ENOSPC"));
+    listener(error("ENOSPC"));
     assert.deepEqual(outcome(), [1, "the command's output can't be written: no room\n"]);
   }
   const thrown: ((error: Error) => void)[] = [];

@@ -113,7 +113,10 @@ test("a client that is slow to ask, or doesn't ask again, holds one of 128 conne
 
 test("each signal does what server/README.md says: some stop the server, and most do nothing", async (t) => {
   const handlers = new Map<string, () => void>();
-  t.mock.method(process, "on", (signal: string, handler: () => void) => handlers.set(signal, handler));
+  const on = process.on.bind(process);
+  t.mock.method(process, "on", (event: string, handler: () => void) =>
+    event.startsWith("SIG") ? handlers.set(event, handler) : on(event, handler),
+  );
   const { onSignal } = await import("../../server/control/signals.ts");
   const stopped: string[] = [];
   t.mock.method(process, "exit", (code: number) => stopped.push(`exit ${code}`));
