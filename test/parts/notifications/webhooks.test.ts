@@ -329,7 +329,7 @@ test("the first delivery attempt is made at once, even if the event's creation t
   assert.deepEqual([receiver.posts.length, world.delivery(id).state], [1, "delivered"]);
 });
 
-for (const answer of [200, 204, 299, 301, 302, 307, 400, 404, 429, 503, 410]) {
+for (const answer of [200, 204, 299, 300, 301, 302, 307, 400, 404, 429, 503, 410]) {
   const expected = answer < 300 ? "delivered" : answer === 410 ? "failed" : "pending";
   test(`a webhook that is answered with ${answer} is ${expected} after one post`, async (t) => {
     const { world, receiver, id } = await dueEvent(t, answer);
