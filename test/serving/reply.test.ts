@@ -8,11 +8,14 @@ import { generateKey, hashKey } from "../../server/accounts/keys.ts";
 import { Limits } from "../../server/accounts/limits.ts";
 import { AccountNames } from "../../server/accounts/names.ts";
 import { monthOf } from "../../server/shared/months.ts";
+import { maxBurst } from "../../server/shared/plans.ts";
 import { ask, openService, requestWith, serviceOf, type Told } from "../support/asking.ts";
 import { versionsOf, versionsWith } from "../support/endpoint-oracle.ts";
 import { snapshotOf } from "../support/fixtures.ts";
+import { OnClocks } from "../support/on-clocks.ts";
 import { seededRandom } from "../support/random.ts";
 import { pricesPath } from "../support/server.ts";
+import { account as stored } from "../support/state.ts";
 
 /** Tests the headers about ceilings, with clocks that the tests set. Tests also which part of a file is sent. */
 
@@ -382,6 +385,32 @@ test("a request is refused by its key, then by its path, then by its method and 
     ]);
   const { used } = JSON.parse(ask(service, key, usage, () => undefined).body).quota;
   assert.equal(used, 8, "each but the one without a key counts");
+});
+
+test("the usage tells the account, its month, what it used and has left of its ceilings, its days and warnings", (t) => {
+  const world = new OnClocks(t, Date.UTC(2026, 1, 2, 12));
+  const key = world.account("acme", 10);
+  const usage = () => JSON.parse(world.usage(key).body);
+  for (let used = 1; used < 8; used++)
+    assert.deepEqual(usage().quota, { limit: 10, used, remaining: 10 - used });
+  usage();
+  world.save();
+  world.tick();
+  world.wallMs += 86_400_000;
+  assert.deepEqual(usage(), {
+    account: "acme",
+    plan: stored.plan,
+    period: { start: "2026-02-01T00:00:00.000Z", end: "2026-03-01T00:00:00.000Z" },
+    quota: { limit: 10, used: 9, remaining: 1 },
+    burst: { limit: maxBurst },
+    days: [
+      { date: "2026-02-01", used: 0 },
+      { date: "2026-02-02", used: 8 },
+      { date: "2026-02-03", used: 1 },
+    ],
+    events: [{ type: "quota.warning", threshold: 80, at: "2026-02-02T12:00:00.000Z" }],
+  });
+  assert.equal(usage().quota.remaining, 0);
 });
 
 test("what pages read without a key are objects, and no account's use", () => {
