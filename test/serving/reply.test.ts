@@ -413,6 +413,13 @@ test("the usage tells the account, its month, what it used and has left of its c
   assert.equal(usage().quota.remaining, 0);
 });
 
+test("each account's slot keeps its own name and plan", () => {
+  const names = new AccountNames();
+  const told = [0, 1, 2, 999].map((slot) => ({ slot, name: `account-${slot}`, plan: `plan${slot}` }));
+  for (const { slot, name, plan } of told) names.put(slot, name, plan);
+  for (const { slot, name, plan } of told) assert.deepEqual(names.get(slot), { name, plan });
+});
+
 test("what pages read without a key are objects, and no account's use", () => {
   const { service } = openService(versions);
   const datasets = service.read("/api/v1/datasets", "");
