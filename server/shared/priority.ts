@@ -29,7 +29,7 @@ export function ownThread(): readonly number[] {
 export function stepBack(ids: readonly number[], nice: number): void {
   for (const id of ids)
     try {
-      if (getPriority(id) < nice) setPriority(id, nice);
+      setPriority(id, Math.max(nice, getPriority(id)));
     } catch {
       // The thread has ended, or a sandbox forbids the call. Its work is more important than its priority.
     }

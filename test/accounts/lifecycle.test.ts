@@ -160,3 +160,21 @@ test("a key's use in one thread is saved by another", () => {
   accounts.save(now.getTime());
   assert.equal(store.keys.list()[2].last_used, dayName(now.getTime()));
 });
+
+test("a change is told to be applied once it is durable, and once", () => {
+  const { store, operator, accounts, ids } = world();
+  let made = 0;
+  const makeLasting = () => {
+    assert.ok(store.progress.applied().accounts < operator.progress.latest().accounts);
+    if (++made === 1) throw new Error("the disk is full");
+  };
+  operator.accounts.suspend(ids[0], now.getTime());
+  accounts.refresh();
+  assert.throws(() => accounts.saveApplied(makeLasting), { message: "the disk is full" });
+  for (let i = 0; i < 2; i++) accounts.saveApplied(makeLasting);
+  assert.equal(made, 2);
+  assert.deepEqual(store.progress.applied(), operator.progress.latest());
+  accounts.refresh();
+  accounts.saveApplied(makeLasting);
+  assert.equal(made, 2, "nothing has changed");
+});

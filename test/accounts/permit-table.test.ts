@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { burstExceeded, quotaExceeded } from "../../server/accounts/limits.ts";
-import { databaseAway, mustWait, PermitTable } from "../../server/accounts/permit-table.ts";
+import {
+  databaseAway,
+  maxWaitMs,
+  mustWait,
+  PermitTable,
+  permitLifeMs,
+} from "../../server/accounts/permit-table.ts";
 import { maxAccounts } from "../../server/shared/plans.ts";
 
 /** Tests the permits that one server holds of accounts that several servers share. */
@@ -110,4 +116,8 @@ test("failed requests are uncounted once, in their month, and slots are apart", 
     name: "RangeError",
     message: `account slot is ${maxAccounts}, expected below ${maxAccounts}`,
   });
+});
+
+test("a permit lives for 0.75 s, and a request waits for one for at most 0.4 s", () => {
+  assert.deepEqual([permitLifeMs, maxWaitMs], [750, 400]);
 });

@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { Webhook } from "standardwebhooks";
 import { monthName, monthOf } from "../../server/shared/months.ts";
+import { planNames } from "../../server/shared/plans.ts";
 import { isoTime } from "../../server/shared/time.ts";
+import { StateGuard } from "../../server/store/state-guard.ts";
 import { Store } from "../../server/store/store.ts";
-import { fieldsOf, run, shownAccount, succeed } from "../support/commands.ts";
+import { fieldsOf, keyStates, run, shownAccount, succeed } from "../support/commands.ts";
 import { temporaryFolder } from "../support/server.ts";
 
 // Runs the core without parts, because no part is needed for these tests.
@@ -294,27 +298,165 @@ test("accounts export and import move accounts, also those beyond the first 500,
 
 test("a command line that can't be read is refused in words", async () => {
   const folder = temporaryFolder();
-  await succeed(folder, "keys create --account a --plan free");
+  await succeed(folder, "keys create --account a --plan free --email ann@example.com");
+  const value = "--account needs a value, as --account=VALUE";
+  const aLabel = "expected 1 to 64 printable ASCII characters, without a space at the start or end";
+  const all =
+    "--account, --plan, --burst, --quota, --webhook, --email, --expires, --label, each with a value";
+  const numbers = "plan enterprise needs --burst and --quota";
+  const keysId = "needs a key's id, as keys list shows it";
+  const [past, noTime] = [
+    "2000-01-01T00:00:00.000Z, expected a time in the future",
+    "expected a time such as",
+  ];
+  const hours = "expected a whole number from 0 to 8760";
   for (const [command, expected] of [
-    ["keys create --account", "--account needs a value, as --account=VALUE"],
-    ["keys create --account --plan free", "--account needs a value, as --account=VALUE"],
-    ["keys create --account -x", '--account needs a value, as --account=VALUE, not "-x"'],
+    ["keys create --account", value],
+    ["keys create --account --plan free", value],
+    ["keys create --account -x", `${value}, not "-x"`],
     ["keys create --account a --account b", "--account is given more than once"],
     ["keys create", "keys create needs --account"],
-    ["keys create --account a --label ", '--label is "", expected'],
-    ["keys create --account a more", "keys create: unexpected argument 'more'"],
-    ["accounts suspend", "accounts suspend needs an account's name"],
-    ["accounts suspend b", 'there is no account "b"'],
-    ["keys revoke", "keys revoke needs a key's id, as keys list shows it"],
-    ["keys revoke x", 'keys revoke needs a key\'s id, as keys list shows it, not "x"'],
+    ["keys create --account a --label ", `--label is "", ${aLabel}`],
+    ["keys create --account a --label é", `--label is "é", ${aLabel}`],
+    ["keys create --account a more", `keys create: unexpected argument 'more'; use ${all}`],
+    ["keys create --account b", `account b is new, so it needs --plan: ${planNames.join(", ")}`],
+    ["keys create --account b --plan x", `--plan is "x", expected one of ${planNames.join(", ")}`],
+    ["keys create --account b --plan enterprise", numbers],
+    ["keys create --account b --plan enterprise --burst 5", numbers],
+    ["keys create --account b --plan enterprise --quota 5", numbers],
+    [
+      "keys create --account b --plan free --burst 5",
+      "plan free has its own burst and quota: leave out --burst and --quota",
+    ],
+    [
+      "keys create --account b --plan enterprise --burst 0 --quota 5",
+      '--burst is "0", expected a whole number from 1 to 1000000',
+    ],
+    [
+      "keys create --account b --plan enterprise --burst 5 --quota 2000000001",
+      '--quota is "2000000001", expected a whole number from 1 to 2000000000',
+    ],
+    [
+      "keys create --account b --plan free --email x",
+      '--email is "x", expected an e-mail address such as ann@example.com, or none',
+    ],
+    ["keys create --account a --expires 2000-01-01", `--expires is ${past}`],
+    ["keys create --account a --expires tomorrow", `--expires is "tomorrow", ${noTime} 2027-01-31T00:00:00Z`],
+    ...["2027-02-30", "2027-02-01T24:00Z", "1969-12-31", "9999-12-31T23:59-01:00"].map((time) => [
+      `keys create --account a --expires ${time}`,
+      `--expires is "${time}", expected a time that exists, from 1970-01-01 to 9999-12-31 in UTC`,
+    ]),
+    [
+      "keys update --account a",
+      "keys update needs something to change: --plan, --burst, --quota, --webhook, --email",
+    ],
+    ["keys update --account b --plan free", "there is no account b: accounts list has all names"],
+    ["keys revoke", `keys revoke ${keysId}`],
+    ["keys revoke x", `keys revoke ${keysId}, not "x"`],
     ["keys revoke 1 2", 'keys revoke takes nothing after the id, but has "2"'],
+    ["keys revoke 9", "there is no key 9: keys list has all ids"],
+    ["keys expire", `keys expire ${keysId}`],
+    ["keys expire 1", "keys expire needs --at"],
+    [
+      "keys expire 1 --at yesterday",
+      `--at is "yesterday", ${noTime} 2027-01-31T00:00:00Z, up to 9999-12-31 in UTC, now or never`,
+    ],
+    ["keys expire 1 --at 2000-01-01", `--at is ${past}`],
+    ["keys expire 1 --at now --by x", "keys expire: unknown option '--by'; use --at with a value"],
+    ["keys rotate", `keys rotate ${keysId}`],
+    ["keys rotate 1", "keys rotate needs --overlap"],
+    ["keys rotate 1 --overlap x", `--overlap is "x", ${hours}`],
+    ["keys rotate 1 --overlap 8761", `--overlap is "8761", ${hours}`],
     ["keys list x", 'keys list takes only --json, not "x"'],
+    ["keys list --json x", 'keys list takes only --json, not "--json x"'],
+    [
+      "keys delete 1",
+      'keys has no command "delete": use create, update, list, revoke, expire, rotate; --help explains them',
+    ],
+    ["accounts suspend", "accounts suspend needs an account's name"],
+    ["accounts suspend -a", 'accounts suspend needs an account\'s name, not "-a"'],
+    ["accounts suspend b", 'there is no account "b": accounts list has all names'],
+    ["accounts suspend a b", 'accounts suspend takes nothing after the name, but has "b"'],
+    ["accounts resume", "accounts resume needs an account's name"],
+    ["accounts resume a b", 'accounts resume takes nothing after the name, but has "b"'],
+    [
+      "accounts delete a",
+      "accounts delete a needs --yes. It deletes the account for good: 1 key, 0 months of use, 0 events, 0 signups, its e-mail address. To block it for a time, use accounts suspend.",
+    ],
+    ["accounts delete a --no", 'accounts delete takes --yes after the name, not "--no"'],
+    ["accounts delete a --yes b", 'accounts delete takes nothing after --yes, but has "b"'],
+    ["accounts rotate-secret", "accounts rotate-secret needs an account's name"],
+    ["accounts rotate-secret a", "accounts rotate-secret needs --overlap"],
+    ["accounts rotate-secret a --overlap 1", "account a has no webhook, so no secret to rotate"],
     ["events retry", "events retry needs an event's id, as events list shows it"],
     ["events retry x", 'there is no event "x": events list has all ids'],
+    ["events retry x y", 'events retry takes nothing after the id, but has "y"'],
   ]) {
-    const [{ code, stderr }] = await run(folder, [command]);
-    assert.deepEqual([code, stderr.slice(0, expected.length)], [1, expected], `${command}: ${stderr}`);
+    const [{ code, stdout, stderr }] = await run(folder, [command]);
+    assert.deepEqual([code, stdout, stderr], [1, "", `${expected}\n`], command);
   }
+  const [keys] = await succeed(folder, "keys list --json");
+  assert.equal(JSON.parse(keys).length, 1, "nothing was changed");
+  const missing = join(temporaryFolder(), "state");
+  for (const command of ["keys create --account b", "accounts list"]) await run(missing, [command]);
+  assert.ok(!existsSync(missing), "and no state is made");
+});
+
+test("an account is suspended and resumed once, and its keys are shown as suspended unless they are worse", async () => {
+  const folder = temporaryFolder();
+  await succeed(folder, "keys create --account a --plan free", "keys create --account a", "keys revoke 2");
+  const [first, again] = await succeed(folder, "accounts suspend a", "accounts suspend a");
+  assert.equal(first, "suspended account a: its keys don't work until accounts resume\n");
+  assert.match(again, /^account a was suspended at 20\d\d-\S+Z already\n$/);
+  assert.deepEqual(await keyStates(folder), ["suspended", "revoked"]);
+  assert.equal((await shownAccount(folder)).get("state"), "suspended");
+  assert.deepEqual(await succeed(folder, "accounts resume a", "accounts resume a"), [
+    "resumed account a: its keys work again, as far as they did before\n",
+    "account a isn't suspended\n",
+  ]);
+  assert.deepEqual(await keyStates(folder), ["active", "revoked"]);
+  const store = Store.open(folder);
+  for (const month of ["2026-01", "2026-02"]) store.usage.save(month, [[1, 5]]);
+  store.close();
+  assert.deepEqual(await succeed(folder, "accounts delete a --yes", "accounts list --json"), [
+    "deleted account a, with 2 keys, 2 months of use, 0 events, 0 signups\n",
+    "[]\n",
+  ]);
+});
+
+test("a command refuses a copy of shared accounts, and one that a running server hasn't applied says so", async (t) => {
+  const folder = temporaryFolder();
+  await succeed(folder, "keys create --account a --plan free");
+  const guard = new StateGuard(folder);
+  t.after(() => guard.close());
+  const store = Store.open(folder);
+  t.after(() => store.close());
+  guard.watch();
+  // The server has applied the change of the account, and not that of its key.
+  const { accounts, keys } = store.progress.latest();
+  store.progress.saveApplied({ accounts: accounts + 9, keys });
+  const [doubted, read] = await run(folder, ["keys revoke 1", "keys list"]);
+  assert.deepEqual(
+    [doubted.code, doubted.stdout, doubted.stderr],
+    [
+      ...[0, "revoked key 1 of account a\n"],
+      "this is stored, but the running server hasn't applied it within 3 s; it will as soon as it can\n",
+    ],
+  );
+  assert.equal(read.stderr, "", "a command that changes nothing doesn't wait");
+  store.progress.saveApplied({ accounts: accounts + 9, keys: keys + 9 });
+  const [applied] = await run(folder, ["keys revoke 1", "accounts suspend a"]);
+  assert.deepEqual([applied.code, applied.stderr], [0, ""]);
+
+  store.directory.take([], { version: 1, id: "00000000-0000-4000-8000-000000000000" });
+  const [refused] = await run(folder, ["keys list"]);
+  assert.deepEqual(
+    [refused.code, refused.stderr],
+    [
+      1,
+      `STATE_DIR ${folder}: found a copy of accounts that servers share through PostgreSQL, but no DATABASE_URL, expected the DATABASE_URL of those servers; or for a server on its own an empty STATE_DIR, into which accounts export and accounts import move the accounts\n`,
+    ],
+  );
 });
 
 test("a change of accounts alone, or of keys alone, makes the state one that was saved now, and a list doesn't", async () => {

@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { assertApproved } from "../support/approved.ts";
 import { run } from "../support/commands.ts";
 import { repository } from "../support/deployment.ts";
 import { temporaryFolder } from "../support/server.ts";
@@ -34,6 +35,12 @@ test("hcqs --help lists the commands, each has its own help, and npm has the sam
     assert.deepEqual([help.code, help.stderr], [0, ""]);
     assert.ok(help.stdout.startsWith(`usage: hcqs ${listed[i]}`), help.stdout);
   }
+  const texts = [
+    hcqs(["--help"]).stdout,
+    stdout.replace(/THREADS \(\d+\)/, "THREADS (…)"),
+    ...helps.map((help) => help.stdout),
+  ];
+  assertApproved("helps.txt", texts.join("\n"));
   assert.deepEqual(hcqs(["-h"]), hcqs(["--help"]));
   assert.match(hcqs(["--help"]).stdout, /^ {2}accounts +lists, suspends, deletes, exports and imports /m);
 });
@@ -81,4 +88,57 @@ test("the newest dated changelog entry has the package's version, and the packag
     /^## ([\d.]+), \d{4}/m.exec(readFileSync(join(repository, "CHANGELOG.md"), "utf8")) ?? [];
   assert.equal(version, description.version);
   assert.equal(description.private, true);
+});
+
+test("a command whose output isn't read ends quietly, and one that fails says why", async (t) => {
+  // The streams are the test runner's, too, so their events are told to the new listeners alone.
+  const streams = [process.stdout, process.stderr];
+  const known = streams.map((stream) => stream.listeners("error"));
+  const { runProgram, say } = await import("../../server/commands/program.ts");
+  const listeners = streams.flatMap((stream, i) =>
+    stream.listeners("error").filter((listener) => !known[i].includes(listener)),
+  );
+  assert.equal(listeners.length, 2);
+  const said: string[] = [];
+  const printed: string[] = [];
+  t.mock.method(process.stderr, "write", (text: string) => said.push(text));
+  const { argv } = process;
+  t.after(() => {
+    process.exitCode = undefined;
+    process.argv = argv;
+  });
+  const outcome = () => {
+    const { exitCode } = process;
+    process.exitCode = undefined;
+    return [exitCode, said.splice(0).join("")];
+  };
+  say("a line");
+  assert.deepEqual(outcome(), [undefined, "a line\n"]);
+  const error = (code: string) => Object.assign(new Error("no room"), { code });
+  for (const listener of listeners) {
+    listener(error("EPIPE"));
+    assert.deepEqual(outcome(), [undefined, ""]);
+    listener(error("ENOSPC"));
+    assert.deepEqual(outcome(), [1, "the command's output can't be written: no room\n"]);
+  }
+  const thrown: ((error: Error) => void)[] = [];
+  t.mock.method(process, "once", (event: string, handler: () => void) => {
+    assert.equal(event, "uncaughtException");
+    thrown.push(handler);
+  });
+  const exits = t.mock.method(process, "exit", () => {});
+  const run = async (words: string[], work: (words: string[]) => void) => {
+    process.argv = ["node", "program", ...words];
+    const { mock } = t.mock.method(process.stdout, "write", (text: string) => printed.push(text));
+    await runProgram(([word]) => `help for ${word}`, work);
+    mock.restore();
+  };
+  await run(["a", "-h"], () => assert.fail("it isn't run"));
+  assert.deepEqual([printed, thrown.length, ...outcome()], [["help for a"], 0, undefined, ""]);
+  await run(["a", "b"], (words) => {
+    throw new Error(words.join());
+  });
+  assert.deepEqual(outcome(), [1, "a,b\n"]);
+  thrown[0](new Error("a library's fault"));
+  assert.deepEqual([exits.mock.callCount(), ...outcome()], [1, 1, "a library's fault\n"]);
 });

@@ -4,9 +4,10 @@ import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { isWellFormed } from "../../server/accounts/keys.ts";
-import { planNames } from "../../server/shared/plans.ts";
+import { planNames, plans } from "../../server/shared/plans.ts";
 import { Store } from "../../server/store/store.ts";
 import { fieldsOf, keyStates, run, shownKey, succeed } from "../support/commands.ts";
+import { documentAt } from "../support/readme.ts";
 import { runKeys, temporaryFolder } from "../support/server.ts";
 
 /** Tests the operator's command `keys` on a database that no server uses. */
@@ -87,6 +88,19 @@ test("no option is ignored: alone, each changes the account or key as asked, or 
     const [text] = await succeed(folder, "keys list --json");
     assert.equal(JSON.parse(text).at(-1)[option], value);
   }
+});
+
+test("each plan has the ceilings that server/README.md promises", () => {
+  const rows = [...documentAt("server/README.md").matchAll(/^\| `(\w+)` \| ([\d,]+) \| ([\d,]+) \|$/gm)];
+  const promised = rows.map(([, name, burst, quota]) => [
+    name,
+    ...[burst, quota].map((number) => Number(number.replaceAll(",", ""))),
+  ]);
+  const own = Object.entries(plans).filter(([, ceilings]) => ceilings !== undefined);
+  assert.deepEqual(
+    own.map(([name, ceilings]) => [name, ceilings?.burst, ceilings?.quota]),
+    promised,
+  );
 });
 
 test("keys list shows every key by id, account, plan and last four characters", async () => {

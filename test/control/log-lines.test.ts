@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readable } from "../../server/control/log.ts";
+import { logTo, type Output, readable } from "../../server/control/log.ts";
 import { PerSecond } from "../../server/shared/per-second.ts";
 
 /** Tests the log's lines in the form for people, and the limit of logged requests. */
@@ -43,4 +43,22 @@ test("a rate of 0 lets no line pass", () => {
     [0, 1000, 5000].map((ms) => rate.pass(ms)),
     [false, false, false],
   );
+});
+
+test("the log has words for levels and ISO times, as JSON, or as text on a terminal", () => {
+  for (const isTerminal of [false, true]) {
+    const lines: string[] = [];
+    const log = logTo({ isTerminal, write: (line: string) => void lines.push(line) } as unknown as Output);
+    log.warn({ version: "2024.1" }, "look");
+    log.debug("not at this level");
+    const time = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/;
+    const [line] = lines.map((one) => one.replace(time, "T"));
+    assert.equal(lines.length, 1);
+    assert.equal(
+      line,
+      isTerminal
+        ? "T WARN  look version=2024.1\n"
+        : '{"level":"warn","time":"T","version":"2024.1","msg":"look"}\n',
+    );
+  }
 });

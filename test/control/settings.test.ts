@@ -79,6 +79,51 @@ for (const [name, value] of [
     assert.ok(lines[0].startsWith(`${name} is "${value}", expected `), lines[0]);
   });
 
+test("a list in a setting is refused if one of its entries is wrong, and read without blanks otherwise", () => {
+  const names = "host names without ports, with commas between them";
+  const accounts = "accounts' names, with commas between them";
+  const origins = "origins such as https://example.org, with commas between them, or * alone";
+  for (const [name, value, expected] of [
+    ["OPS_ALLOWED_HOSTS", "a.example,b c", names],
+    ["OPS_ALLOWED_HOSTS", "a.example:80,b", names],
+    ["OPS_ALLOWED_HOSTS", "a.example,", names],
+    ["OPS_ALLOWED_HOSTS", "a..example", names],
+    ["ACCESS_LOG_ACCOUNTS", "a,,b", accounts],
+    ["CORS_ORIGINS", "https://example.org,example.org", origins],
+    ["CORS_ORIGINS", "https://example.org:0", origins],
+    ["CORS_ORIGINS", "https://Example.org", origins],
+    ["LOG_LEVEL", "loud", "one of trace, debug, info, warn, error, fatal, silent"],
+    ["WEBHOOK_ALLOW_LOOPBACK", "yes", "true or false"],
+    ["ACCESS_LOG", "1001", "a whole number from 0 to 1000"],
+    ["ACCESS_LOG", "010", "a whole number from 0 to 1000 without leading zeros"],
+    ["HOST", "a b", "a host name or an IP address"],
+    ["HOST", "fe80::1%", "a host name or an IP address"],
+  ])
+    assert.deepEqual(readSettings({ ACCESS_LOG: "1", [name]: value }), [
+      `${name} is "${value}", expected ${expected}`,
+    ]);
+  const given = readSettings({
+    ...{ OPS_ALLOWED_HOSTS: "A.example, b-c_1", ACCESS_LOG_ACCOUNTS: "a, b c", ACCESS_LOG: "1" },
+    ...{ CORS_ORIGINS: "https://example.org, http://[::1]:8080", HOST: "fe80::1%eth0", LOG_LEVEL: "trace" },
+    ...{ OPS_HOST: "my-host.example", WEBHOOK_ALLOW_LOOPBACK: "true", TRUSTED_PROXIES: "9", THREADS: "256" },
+  });
+  assert.ok(!Array.isArray(given));
+  assert.deepEqual(
+    [given.OPS_ALLOWED_HOSTS, given.ACCESS_LOG_ACCOUNTS, given.CORS_ORIGINS],
+    [
+      ["a.example", "b-c_1"],
+      ["a", "b c"],
+      ["https://example.org", "http://[::1]:8080"],
+    ],
+  );
+  assert.deepEqual([given.WEBHOOK_ALLOW_LOOPBACK, given.HOST, given.ACCESS_LOG], [true, "fe80::1%eth0", 1]);
+  const all = readSettings({ CORS_ORIGINS: "*" });
+  assert.deepEqual(Array.isArray(all) ? all : all.CORS_ORIGINS, ["*"]);
+  assert.deepEqual(readSettings({ ACCESS_LOG_ACCOUNTS: "a" }), [
+    'ACCESS_LOG is "0", expected at least 1, as ACCESS_LOG_ACCOUNTS is set',
+  ]);
+});
+
 /** Each has the password "geheim", and can't be the value of any setting. */
 const withPassword = [
   "https://joe:geheim@example.org/%zz",

@@ -120,6 +120,49 @@ test("while the state's files are gone, nothing is saved, and that is told once"
   assert.deepEqual(told, ["the files of the state can be used again"]);
 });
 
+test("each repeated work on the state has its pace, and its failure is told by its name", async (t) => {
+  const paces: unknown[] = [];
+  const works: (() => void)[] = [];
+  t.mock.method(globalThis, "setInterval", (work: () => void, ms: number) => {
+    works.push(work);
+    paces.push(ms);
+  });
+  const { store, guard, health, errors } = opened(t);
+  const before = closers.length;
+  const accounts = new Accounts(store, Date.now());
+  const fail = () => {
+    throw full;
+  };
+  for (const name of ["enterMonths", "writeCounts"] as const) t.mock.method(accounts, name, fail);
+  t.mock.method(guard, "keepRoom", fail);
+  keepState(health, { store, guard }, accounts, fail);
+  closers.splice(before);
+  // The counts are saved before, so that there is a reserve to keep.
+  for (const i of [0, 1, 3, 2, 2]) {
+    works[i]();
+    await new Promise(setImmediate);
+  }
+  const { message: reason } = full;
+  assert.deepEqual(
+    errors,
+    [
+      "reading accounts and keys",
+      "writing usage",
+      "keeping a reserve of room on the state's disk",
+      "saving usage",
+    ].map((what) => [{ reason }, `${what} failed; retrying`]),
+  );
+  assert.deepEqual(paces, [100, 100, 1000, 1000]);
+  // The next failure for the same reason is told after a success.
+  t.mock.method(accounts, "enterMonths", () => []);
+  works[0]();
+  await new Promise(setImmediate);
+  t.mock.method(accounts, "enterMonths", fail);
+  works[0]();
+  await new Promise(setImmediate);
+  assert.equal(errors.length, 5);
+});
+
 test("a server isn't fit before it is ready, and while it has never read the accounts", () => {
   const health = new Health();
   assert.equal(health.isFit, false);
@@ -127,6 +170,12 @@ test("a server isn't fit before it is ready, and while it has never read the acc
   assert.equal(health.isFit, true);
   health.isUnread = () => true;
   assert.equal(health.isFit, false);
+  for (const what of ["isSaved", "hasRoom"] as const) {
+    const other = new Health();
+    other.isReady = true;
+    other[what] = false;
+    assert.equal(other.isFit, false, what);
+  }
 });
 
 test("a start warns of a new state and of an old one, and a disk that is full doesn't end it", (t) => {

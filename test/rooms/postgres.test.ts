@@ -3,6 +3,7 @@ import "../support/mapped.ts";
 import "../parts/postgres/alone.test.ts";
 import "../parts/postgres/contact.test.ts";
 import "../parts/postgres/counts.test.ts";
+import "../parts/postgres/directory.test.ts";
 import "../parts/postgres/permits.test.ts";
 import "../parts/postgres/schema.test.ts";
 import "../parts/postgres/shared-state.test.ts";

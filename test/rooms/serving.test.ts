@@ -1,5 +1,9 @@
 // Runs these test files in one process, because loading the modules takes as long as the tests of one file.
 import "../support/mapped.ts";
+// These set timers, which servers that begin in the room of control need.
+import "../control/output.test.ts";
+import "../control/running.test.ts";
+import "../control/serving-threads.test.ts";
 import "../serving/access-log.test.ts";
 import "../serving/answer-cache.test.ts";
 import "../serving/ceiling-errors.test.ts";

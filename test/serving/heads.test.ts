@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { brotliDecompressSync, gunzipSync } from "node:zlib";
+import { brotliCompressSync, brotliDecompressSync, constants, gunzipSync, gzipSync } from "node:zlib";
+import { WallClock } from "../../server/serving/clock.ts";
 import { withCors } from "../../server/serving/cors.ts";
 import { type Coding, codingOf, compress, formOf } from "../../server/serving/negotiation.ts";
 import type { Reply } from "../../server/serving/reply.ts";
@@ -20,6 +21,7 @@ for (const bytes of [10, 1023, 1024, 5000])
   test(`a web file of ${bytes} bytes is sent in the best coding, unless the client has that form`, () => {
     const content = "a word ".repeat(bytes).slice(0, bytes);
     const file = webFile("/a", "text/html", content, "changing", ["X-More: 1"]);
+    assert.match(file.etag, /^"[\w-]{22}"$/);
     const tags = new Set<string>();
     for (const accepted of ["", "br", "gzip", "gzip, br", "br;q=0.1, gzip", "deflate"]) {
       const coding = bytes < 1024 ? "identity" : codingOf(accepted);
@@ -63,6 +65,25 @@ test("an answer's compression is undone to the same bytes", () => {
     assert.equal(read[coding](coded), String(body));
     assert.ok(coded.length < 200 && coded.buffer.byteLength === coded.length, `${coded.length}`);
   }
+  // Better codings would hold the thread up for longer.
+  const [quality, hint] = [constants.BROTLI_PARAM_QUALITY, constants.BROTLI_PARAM_SIZE_HINT];
+  const params = { [quality]: 3, [hint]: body.length };
+  assert.deepEqual(compress(body, "br"), new Uint8Array(brotliCompressSync(body, { params })));
+  assert.deepEqual(compress(body, "gzip"), new Uint8Array(gzipSync(body, { level: 1 })));
+});
+
+test("the wall clock is read again after 100 ms of the steady clock", () => {
+  let wallMs = 1000;
+  const clock = new WallClock(
+    () => wallMs,
+    () => 250,
+  );
+  assert.equal(clock.at(100), 1000);
+  wallMs += 50_000;
+  assert.deepEqual(
+    [clock.at(199), clock.at(200), clock.at(250), clock.now()],
+    [1099, 51_000, 51_050, 51_050],
+  );
 });
 
 test("pages of allowed origins may read answers, and a preflight says what they may send", () => {

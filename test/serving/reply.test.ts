@@ -2,16 +2,20 @@ import assert from "node:assert/strict";
 import { hash } from "node:crypto";
 import { test } from "node:test";
 import { attachImage, buildImage, versionName } from "../../engine/index.ts";
+import { imageFormatVersion } from "../../engine/query.ts";
 import { KeyTable } from "../../server/accounts/key-table.ts";
 import { generateKey, hashKey } from "../../server/accounts/keys.ts";
 import { Limits } from "../../server/accounts/limits.ts";
 import { AccountNames } from "../../server/accounts/names.ts";
 import { monthOf } from "../../server/shared/months.ts";
-import { ask, openService, serviceOf, type Told } from "../support/asking.ts";
+import { maxBurst } from "../../server/shared/plans.ts";
+import { ask, openService, requestWith, serviceOf, type Told } from "../support/asking.ts";
 import { versionsOf, versionsWith } from "../support/endpoint-oracle.ts";
 import { snapshotOf } from "../support/fixtures.ts";
+import { OnClocks } from "../support/on-clocks.ts";
 import { seededRandom } from "../support/random.ts";
 import { pricesPath } from "../support/server.ts";
+import { account as stored } from "../support/state.ts";
 
 /** Tests the headers about ceilings, with clocks that the tests set. Tests also which part of a file is sent. */
 
@@ -350,4 +354,99 @@ test("a snapshot file has the ETag of its bytes at every path, and is never immu
   }
   const csv = download({}, "GET", `versions/${version}/export.csv`);
   assert.equal(csv.headers.get("Cache-Control"), "private, max-age=31536000, immutable");
+});
+
+test("a request is refused by its key, then by its path, then by its method and body, and none of these is free", () => {
+  const { service, key } = openService(versions);
+  const told = (path: string, method: string, hasBody = false, authorization = `Bearer ${key}`) => {
+    const request = requestWith(() => undefined, [["authorization", authorization]]);
+    const { status, head, body } = service.answer(request, path, method, hasBody);
+    const { type, message } = JSON.parse(Buffer.from(body ?? []).toString() || "{}").error ?? {};
+    const [, allow] = /\r\nAllow: (.*)/.exec(Buffer.from(head).toString()) ?? [];
+    return [status, type, message, allow];
+  };
+  const usage = "/api/v1/usage";
+  assert.deepEqual(told(usage, "POST", true, "")[0], 401);
+  assert.equal(told("/api/v1/nothing", "POST", true)[1], "unknown_endpoint");
+  for (const method of ["GET", "HEAD"])
+    assert.deepEqual(told(usage, method, true), [
+      ...[400, "invalid_parameter"],
+      "a GET or HEAD request can't have a body: send no Content-Length or Transfer-Encoding",
+      undefined,
+    ]);
+  for (const [method, shown] of [
+    ["POST", "POST"],
+    ["get", "get"],
+    ["ABCDEFGHIJKLMNOPQ", "ABCDEFGHIJKLMNOP"],
+    ["hcq_1", "…"],
+  ])
+    assert.deepEqual(told(usage, method, true), [
+      ...[405, "method_not_allowed", `the method ${shown} isn't allowed, only GET and HEAD`, "GET, HEAD"],
+    ]);
+  const { used } = JSON.parse(ask(service, key, usage, () => undefined).body).quota;
+  assert.equal(used, 8, "each but the one without a key counts");
+});
+
+test("the usage tells the account, its month, what it used and has left of its ceilings, its days and warnings", (t) => {
+  const world = new OnClocks(t, Date.UTC(2026, 1, 2, 12));
+  const key = world.account("acme", 10);
+  const usage = () => JSON.parse(world.usage(key).body);
+  for (let used = 1; used < 8; used++)
+    assert.deepEqual(usage().quota, { limit: 10, used, remaining: 10 - used });
+  usage();
+  world.save();
+  world.tick();
+  world.wallMs += 86_400_000;
+  assert.deepEqual(usage(), {
+    account: "acme",
+    plan: stored.plan,
+    period: { start: "2026-02-01T00:00:00.000Z", end: "2026-03-01T00:00:00.000Z" },
+    quota: { limit: 10, used: 9, remaining: 1 },
+    burst: { limit: maxBurst },
+    days: [
+      { date: "2026-02-01", used: 0 },
+      { date: "2026-02-02", used: 8 },
+      { date: "2026-02-03", used: 1 },
+    ],
+    events: [{ type: "quota.warning", threshold: 80, at: "2026-02-02T12:00:00.000Z" }],
+  });
+  assert.equal(usage().quota.remaining, 0);
+});
+
+test("each account's slot keeps its own name and plan", () => {
+  const names = new AccountNames();
+  const told = [0, 1, 2, 999].map((slot) => ({ slot, name: `account-${slot}`, plan: `plan${slot}` }));
+  for (const { slot, name, plan } of told) names.put(slot, name, plan);
+  for (const { slot, name, plan } of told) assert.deepEqual(names.get(slot), { name, plan });
+});
+
+test("what pages read without a key are objects, and no account's use", () => {
+  const { service } = openService(versions);
+  const datasets = service.read("/api/v1/datasets", "");
+  assert.ok(JSON.stringify(datasets).includes(`"${versionName(image.description.provenance)}"`));
+  assert.throws(() => service.read("/api/v1/usage", ""), { type: "missing_api_key" });
+  for (const [path, query] of [
+    ["/api/v1/export.csv", ""],
+    [pricesPath, "procedure=5072"],
+  ])
+    assert.throws(() => service.read(path, query), {
+      message: `${path} answers with bytes, expected an object`,
+    });
+});
+
+test("an answer's ETag has the request if it is short, and its digest if it is longer or has other characters", () => {
+  const { service, key } = openService(versions);
+  const start = `${image.description.sha256.slice(0, 16)}-${imageFormatVersion}-`;
+  for (const [length, end, isShown] of [
+    [80, "+", true],
+    [81, "+", false],
+    [60, ",", false],
+    [60, '"', false],
+  ] as const) {
+    const request = "/search?q=facility".padEnd(length - end.length, "+") + end;
+    const query = request.slice("/search?".length);
+    const { status, etag } = ask(service, key, "/api/v1/search", () => query);
+    const expected = isShown ? request : hash("sha256", request, "base64url");
+    assert.deepEqual([status, etag], [200, `"${start}${expected}"`], request);
+  }
 });

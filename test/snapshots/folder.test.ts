@@ -980,6 +980,44 @@ test("one loader thread refuses wrong files with their reason, and loads a sound
   await loader.end();
 });
 
+test("a load is logged with its counts and warnings, and a long one with its progress every 2 s", async (t) => {
+  let nowMs = 1000;
+  t.mock.method(performance, "now", () => nowMs);
+  const trial = new Trial({
+    load: async (wanted) => {
+      for (const [passedMs, rows] of [
+        [1999, 10],
+        [1, 20],
+        [1999, 30],
+        [1, 40],
+      ]) {
+        nowMs += passedMs;
+        wanted.onRows(rows);
+      }
+      return loadHere(wanted);
+    },
+  });
+  trial.put("2024.1.parquet", uncheckedFileOf("2024.1"));
+  await trial.snapshots.settle();
+  const file = "2024.1.parquet";
+  const lines = trial.lines.map(({ level, time, pid, hostname, ...line }) => line);
+  const [loaded, warned, published] = lines.slice(2);
+  assert.deepEqual(lines.slice(0, 2), [
+    { file, rows: 20, msg: "loading snapshot" },
+    { file, rows: 40, msg: "loading snapshot" },
+  ]);
+  const { rows, pricedRows, facilities, ms } = loaded;
+  assert.deepEqual(
+    [loaded.msg, loaded.file, ms, rows, pricedRows, facilities],
+    ["snapshot loaded", file, 4000, 1, 1, 1],
+  );
+  const { warning, ...rest } = warned;
+  assert.deepEqual(rest, { file, msg: "snapshot with a warning" });
+  assert.equal(warning, "the file has no file_sha256, so damage to it can't be seen");
+  assert.deepEqual(published, { version: "2024.1", current: "2024.1", msg: "data version published" });
+  assert.equal(lines.length, 5);
+});
+
 test("memory that runs out in a loader thread refuses the file, and another error of the thread doesn't", async (t) => {
   const file = path.join(temporaryFolder(), "2024.1.parquet");
   writeFileSync(file, fileOf("2024.1"));

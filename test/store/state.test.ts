@@ -123,6 +123,17 @@ test("the state's guard reports no fault if the database had journal mode DELETE
   guard.close();
 });
 
+test("a checkpoint is made if anything is in the log, and not otherwise", () => {
+  const guard = new StateGuard(temporaryFolder());
+  const made = [0, 1, 2].map((frames) => {
+    let checkpoints = 0;
+    guard.checkpoint({ loggedFrames: () => frames, checkpoint: () => void checkpoints++ });
+    return checkpoints;
+  });
+  guard.close();
+  assert.deepEqual(made, [0, 1, 1]);
+});
+
 function guarded() {
   const folder = path.join(temporaryFolder(), "state");
   const guard = new StateGuard(folder);

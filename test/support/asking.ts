@@ -98,8 +98,9 @@ export function ask(
   return read(service.answer(request, path, method, false));
 }
 
-function read({ head, body, stream }: Reply): Told {
+function read({ status: counted, head, body, stream }: Reply): Told {
   const [status, ...lines] = Buffer.from(head).toString("latin1").split("\r\n");
+  assert.equal(Number.parseInt(status, 10), counted, "what is sent is what is counted");
   const headers = new Map(lines.map((line) => line.split(": ", 2) as [string, string]));
   assert.equal(headers.size, lines.length, `a header twice: ${lines.join("; ")}`);
   const sent = stream === undefined ? Buffer.from(body ?? []) : Buffer.concat(copied(stream.source));

@@ -32,7 +32,7 @@ interface PageRow {
 
 export class SharedDirectory {
   readonly #store: Store;
-  readonly #database: Database;
+  readonly #database: Pick<Database, "query">;
   readonly #withRoom: PartContext["withRoom"];
   /** Whether the database has changes that couldn't be written to the copy. */
   isBehind = false;
@@ -42,7 +42,7 @@ export class SharedDirectory {
   onRead: () => void = () => {};
 
   /** @param withRoom writes changes to the copy, also on a full disk: they may end access */
-  constructor(store: Store, database: Database, withRoom: PartContext["withRoom"]) {
+  constructor(store: Store, database: Pick<Database, "query">, withRoom: PartContext["withRoom"]) {
     this.#store = store;
     this.#database = database;
     this.#withRoom = withRoom;

@@ -2,7 +2,7 @@ import { after, test } from "node:test";
 import type { Sample } from "../../../server/parts/console/browser/sample.ts";
 import type { State } from "../../../server/parts/console/state.ts";
 import { assertApproved, outlineOf } from "../../support/approved.ts";
-import { all, button, click, drawn, open } from "../../support/drawn-page.ts";
+import { all, button, click, drawn, fire, open } from "../../support/drawn-page.ts";
 import type { FakeElement } from "../../support/fake-dom.ts";
 
 /** Tests that the console is drawn as it was approved, from what its stream sends. */
@@ -150,6 +150,49 @@ const state: State = {
   ],
 };
 
+/** What the other states lack: a server that isn't ready, and the rarer cells of each table. */
+const odd: State = {
+  ...state,
+  server: { ...state.server, ready: false, threads: 1 },
+  versions: [],
+  refused: [
+    {
+      ...{ file: "new.parquet", version: null, at: null, reason: "found new.parquet, expected a version" },
+      ...{ isServed: false, isLost: false },
+    },
+  ],
+  accounts: [80, 79.9].map((share, i) => ({
+    ...{ name: `account ${i}`, plan: "own", used: share * 10, quota: 1000, burst: 5000, keys: 1 },
+  })),
+  all_accounts: 2,
+  events: [
+    { ...state.events[2], id: "n", channel: null, state: "none", tries: 0, last_answer: null },
+    { ...state.events[1], account: "b", channel: "email" },
+    { ...state.events[0], account: "b" },
+  ],
+};
+
+/** A second with few requests, and one with requests to more routes than the console lists. */
+const few = {
+  ...sampleOf(nowS - 300, 1, 0),
+  ...{
+    requests: { "/search 200": 0.4 },
+    refusedBy: { "account 1": 2.4 },
+    p50: 5.25,
+    p90: 9500,
+    p99: 2_500_000,
+  },
+  ...{ refused: 0, overRate: 0, connections: 1 },
+};
+const many = {
+  ...sampleOf(nowS, 1, 0),
+  requests: Object.fromEntries([
+    ...Array.from({ length: 11 }, (_, i) => [`/route/${i} ${i % 2 === 0 ? 200 : 503}`, 12.4 - i]),
+    ["/rare 200", 0.04],
+    ["/last 404", 0],
+  ]),
+};
+
 async function assertSeen(name: string, root: FakeElement): Promise<void> {
   await drawn();
   assertApproved(`console/${name}.txt`, outlineOf(root));
@@ -190,4 +233,20 @@ test("the console is drawn as it was approved: before the stream begins, with it
   await assertSeen("gone", root);
   stream.dispatchEvent(new Event("open"));
   await assertSeen("tables", root);
+  for (const card of all(root, ".lines")) await click(all(card, "button")[0]);
+  stream.send("state", odd);
+  stream.send("history", { samples: [few, many], minutes: [] });
+  await click(button(root, "10 minutes"));
+  const [chart, times] = all(root, ".by-width svg[role=img]");
+  for (const one of [chart, times])
+    one.getBoundingClientRect = () => ({ left: 10, top: 0, width: 200, height: 220 });
+  await fire(chart, "pointermove", { clientX: 100 });
+  await fire(times, "pointermove", { clientX: 205 });
+  await assertSeen("odd", root);
+  for (const one of [chart, times]) await fire(one, "pointerleave");
+  stream.send("history", {
+    samples: [{ ...few, requests: {}, times: [], p50: null, p90: null, p99: null }],
+    minutes: [],
+  });
+  await assertSeen("no-requests", root);
 });

@@ -40,6 +40,7 @@ test("the account's address gets one e-mail each at 80, 90 and 100 % of the quot
     const data = mails[i]?.data ?? assert.fail();
     assert.match(data, /^From: Prices <prices@example.com>$/m);
     assert.match(data, /^To: ann@example.com$/m);
+    assert.match(data, /^Auto-Submitted: auto-generated$/m);
     assert.match(data, /^Message-ID: <evt_[0-9a-f]{32}@example.com>$/m);
     assert.match(
       data,

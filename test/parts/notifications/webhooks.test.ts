@@ -3,9 +3,31 @@ import { Resolver } from "node:dns/promises";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { test } from "node:test";
+import pino from "pino";
 import { Webhook } from "standardwebhooks";
-import { maxTries, pausesSeconds } from "../../../server/parts/notifications/outbox.ts";
-import { answersOf, dueEvent, later, now, Receiver, secret, World } from "../../support/quota-events.ts";
+import type { Core } from "../../../server/part.ts";
+import { startNotifications } from "../../../server/parts/notifications/control.ts";
+import { emailSender } from "../../../server/parts/notifications/emails.ts";
+import {
+  maxTries,
+  Outbox,
+  pausesSeconds,
+  type Sender,
+  triesCounter,
+} from "../../../server/parts/notifications/outbox.ts";
+import { webhookSender } from "../../../server/parts/notifications/webhooks.ts";
+import { Metrics } from "../../../server/shared/metrics.ts";
+import { Store } from "../../../server/store/store.ts";
+import {
+  answersOf,
+  dueEvent,
+  later,
+  now,
+  Receiver,
+  secret,
+  silent,
+  World,
+} from "../../support/quota-events.ts";
 import { listening, until } from "../../support/server.ts";
 
 const [hourMs, monthMs] = [3_600_000, 31 * 24 * 3_600_000];
@@ -72,6 +94,51 @@ test("a delivery fails after ten tries over about three days, with growing pause
   assert.deepEqual(new Set(receiver.posts.map(({ headers }) => headers["webhook-id"])), new Set([id]));
   await world.deliver(later(1e10));
   assert.equal(receiver.posts.length, 10);
+});
+
+test("while first tries take most slots, a retry gets a free one, and retries never get more than half", async (t) => {
+  const world = new World(t);
+  const begun: string[] = [];
+  const hanging: Sender = {
+    ...{ channel: "webhook", maxUnderWay: 6, minTryMs: 500 },
+    send: ({ id }) => {
+      begun.push(id);
+      return new Promise(() => {});
+    },
+  };
+  const outbox = new Outbox(world.store, silent, hanging, triesCounter(new Metrics(), "webhook"));
+  const due = (names: string[], tries: number) => {
+    for (const name of names) world.due(name, "https://example.com/", { tries });
+    void outbox.deliverDue(now, now.getTime());
+    return begun.splice(0).map((id) => id.split(" ")[0]);
+  };
+  assert.deepEqual(due(["a", "b", "c", "d"], 0), ["a", "b", "c", "d"]);
+  assert.deepEqual(due(["r", "s"], 1), ["r", "s"]);
+  assert.deepEqual(due(["t"], 1), [], "all slots are taken");
+  const other = new World(t);
+  const second = new Outbox(other.store, silent, hanging, triesCounter(new Metrics(), "webhook"));
+  for (const name of ["r", "s", "t", "u"]) other.due(name, "https://example.com/", { tries: 1 });
+  other.due("a", "https://example.com/");
+  void second.deliverDue(now, now.getTime());
+  assert.deepEqual(
+    begun.map((id) => id.split(" ")[0]),
+    ["a", "r", "s", "t"],
+  );
+});
+
+test("ten tries come within about three days, after pauses that grow, and each channel has so many slots", () => {
+  const [minute, hour] = [60, 3600];
+  assert.deepEqual(pausesSeconds, [
+    ...[10, minute, 5 * minute, 30 * minute],
+    ...[2, 6, 12, 24, 27].map((hours) => hours * hour),
+  ]);
+  assert.equal(maxTries, 10);
+  const { maxUnderWay, minTryMs } = webhookSender(Store.inMemory(), { allowLoopback: true });
+  const mail = emailSender(undefined);
+  assert.deepEqual(
+    [maxUnderWay, minTryMs, mail.maxUnderWay, mail.minTryMs],
+    [200, 500, 20, Number.POSITIVE_INFINITY],
+  );
 });
 
 /** Stores events for 80, 90 and 100 % with the same due time. The last event is stored first, with the first id. */
@@ -262,7 +329,7 @@ test("the first delivery attempt is made at once, even if the event's creation t
   assert.deepEqual([receiver.posts.length, world.delivery(id).state], [1, "delivered"]);
 });
 
-for (const answer of [200, 204, 299, 301, 302, 307, 400, 404, 429, 503, 410]) {
+for (const answer of [200, 204, 299, 300, 301, 302, 307, 400, 404, 429, 503, 410]) {
   const expected = answer < 300 ? "delivered" : answer === 410 ? "failed" : "pending";
   test(`a webhook that is answered with ${answer} is ${expected} after one post`, async (t) => {
     const { world, receiver, id } = await dueEvent(t, answer);
@@ -365,4 +432,59 @@ test("an attempt's error is recorded as one short line without control character
     `no [2J such host ${"x".repeat(200)}`.slice(0, 200),
     "ECONNREFUSED",
   ]);
+});
+
+test("both channels deliver four times a second while it is this server's turn, say so in the log, and end", async (t) => {
+  const [world, receiver] = [new World(t), await Receiver.open()];
+  const metrics = new Metrics();
+  const lines: Record<string, unknown>[] = [];
+  const works = new Map<string, () => Promise<void>>();
+  const ends: (() => void)[] = [];
+  let isOurs = false;
+  await startNotifications({
+    ...{ store: world.store, metrics, mailer: undefined },
+    settings: { WEBHOOK_ALLOW_LOOPBACK: true },
+    log: pino(
+      { base: null, timestamp: false },
+      { write: (line: string) => void lines.push(JSON.parse(line)) },
+    ),
+    change: async (work: () => void) => world.store.atomically(work),
+    delivers: () => isOurs,
+    repeat(what: string, everyMs: number, work: () => Promise<void>) {
+      works.set(what, work);
+      assert.equal(everyMs, 250);
+    },
+    atEnd: (end: () => void) => void ends.push(end),
+  } as unknown as Core);
+  assert.deepEqual([...works.keys()], ["delivering events by webhook", "delivering events by email"]);
+  const account = world.account(10, receiver.url(), "ann@example.com");
+  world.operator.accounts.update({ ...account, webhook_secret: secret });
+  assert.deepEqual(world.use(8), [80]);
+  const [{ id }] = world.store.events.list();
+  const text = await metrics.text();
+  for (const channel of ["webhook", "email"])
+    assert.ok(
+      text.includes(
+        `Age in seconds of the oldest event that is still to be sent by ${channel}; 0 if there is none`,
+      ),
+    );
+  const ageOf = async (channel: string) =>
+    Number(new RegExp(`^hcqs_${channel}_oldest_pending_seconds (.*)$`, "m").exec(await metrics.text())?.[1]);
+  for (const work of works.values()) await work();
+  assert.equal(receiver.posts.length, 0, "another server's turn");
+  assert.ok((await ageOf("webhook")) > 0, "but it looks");
+  isOurs = true;
+  for (const work of works.values()) await work();
+  assert.equal(receiver.posts.length, 1);
+  assert.equal(receiver.posts[0].headers["user-agent"], "healthcare-charge-query-service");
+  assert.equal(receiver.posts[0].headers["content-type"], "application/json");
+  const line = { level: 30, event: id, msg: "event delivery" };
+  assert.deepEqual(lines, [
+    { ...line, channel: "webhook", state: "delivered", tries: 1, answer: "200" },
+    { ...line, channel: "email", state: "failed", tries: 0, answer: "SMTP_URL isn't set" },
+  ]);
+  for (const work of works.values()) await work();
+  assert.equal(await ageOf("webhook"), 0);
+  assert.equal(ends.length, 2);
+  for (const end of ends) end();
 });

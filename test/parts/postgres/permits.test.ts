@@ -85,6 +85,7 @@ function openByHand() {
   const calls: { asked: readonly Asked[]; grant: (granted: number) => Promise<void>; fail: () => void }[] =
     [];
   const answers: PermitAnswer[] = [];
+  const metered: unknown[][] = [];
   const permits = new Permits({
     table,
     accountOf: () => 7,
@@ -99,6 +100,12 @@ function openByHand() {
     },
     answer: (_, given) => answers.push(...given),
     now: () => nowMs,
+    meter: {
+      called: (accounts) => metered.push(["called", accounts]),
+      expired: (count) => metered.push(["expired", count]),
+      lost: (count) => metered.push(["lost", count]),
+      waited: (requests, ms) => metered.push(["waited", requests, ms]),
+    },
   });
   const wait = (count: number) => {
     table.wait(0, count);
@@ -108,7 +115,7 @@ function openByHand() {
     nowMs = ms;
     permits.tick();
   };
-  return { table, calls, answers, wait, tickAt, admit: () => table.admit(0, month, nowMs) };
+  return { table, calls, answers, metered, wait, tickAt, admit: () => table.admit(0, month, nowMs) };
 }
 
 test("after the oldest permits were used, the others stay usable until they expire themselves", async () => {
@@ -137,6 +144,29 @@ test("permits that come while a request begins to wait are given to it", async (
   wait(2);
   assert.deepEqual(answers, [{ slot: 0, count: 2, monthOrReason: 24_000 }]);
   assert.deepEqual([table.held(0), calls.length], [1, 1]);
+});
+
+test("calls, waits, and permits that expire or may be lost are counted", async () => {
+  const { calls, metered, wait, tickAt, table } = openByHand();
+  wait(2);
+  tickAt(5);
+  await calls[0].grant(5);
+  assert.deepEqual(metered, [
+    ["called", 1],
+    ["waited", 2, 5],
+  ]);
+  metered.length = 0;
+  tickAt(800);
+  assert.deepEqual([metered[0], table.held(0)], [["expired", 3], 0]);
+  metered.length = 0;
+  wait(4);
+  tickAt(900);
+  const lost = calls.at(-1);
+  const want = lost?.asked[0].want ?? 0;
+  assert.ok(want >= 4);
+  lost?.fail();
+  await new Promise(setImmediate);
+  assert.deepEqual(metered.at(-1), ["lost", want]);
 });
 
 test("each request is asked for by the next call, although permits were asked for in advance", async () => {

@@ -324,6 +324,7 @@ testEmpty("a command that fails says why, and what was done before", async () =>
 async function begin(graceMs = 60_000) {
   const store = Store.inMemory();
   const works = new Map<string, () => void | Promise<void>>();
+  const paces: [what: string, everyMs: number][] = [];
   const closers: (() => void | Promise<void>)[] = [];
   const lines: { msg: string; seconds?: number; accounts?: number }[] = [];
   const metrics = new Metrics();
@@ -334,7 +335,10 @@ async function begin(graceMs = 60_000) {
     log: pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) }),
     fault: () => undefined,
     withRoom: (work) => work(),
-    repeat: (what, _, work) => void works.set(what, work),
+    repeat(what, everyMs, work) {
+      works.set(what, work);
+      paces.push([what, everyMs]);
+    },
     atEnd: (close) => void closers.push(close),
     unlessStopping: (work) => work,
   };
@@ -343,7 +347,7 @@ async function begin(graceMs = 60_000) {
   const answers: PermitAnswer[] = [];
   await shared.begin(accounts, (_, given) => answers.push(...given));
   return {
-    ...{ store, shared, accounts, answers, lines },
+    ...{ store, shared, accounts, answers, lines, paces, metrics },
     said: () => lines.map(({ msg }) => msg),
     async run(what: string) {
       await (works.get(what) ?? assert.fail(`no work ${what}`))();
@@ -373,8 +377,17 @@ const reading = "reading accounts and keys from the database";
 const looking = "looking for the database";
 const usedNow = async () => (await sql<{ used: number }>("SELECT used FROM hcqs.limits"))[0].used;
 
-testEmpty("servers share accounts, permits, counts, events and turns", async () => {
+testEmpty("servers share accounts, permits, counts, events and turns", async (t) => {
   const [one, other] = [await begin(), await begin()];
+  assert.deepEqual(one.paces, [
+    ["getting permits", 10],
+    ["looking for the database", 100],
+    ["saving what is admitted alone, and reporting it", 1000],
+    ["reading accounts and keys from the database", 250],
+    ["reading what all servers count", 10_000],
+    ["recording events of all servers", 1000],
+    ["taking turns to deliver events", 2000],
+  ]);
   assert.ok(one.said().includes("the accounts are those of the database"));
   assert.deepEqual([one.shared.isUnread(), other.shared.delivers()], [false, false]);
   const account = await one.shared.change(() => {
@@ -403,6 +416,16 @@ testEmpty("servers share accounts, permits, counts, events and turns", async () 
   await one.run("taking turns to deliver events");
   await other.run("taking turns to deliver events");
   assert.deepEqual([one.shared.delivers(), other.shared.delivers()], [true, false]);
+  // A turn has 15 s, and a delivery needs up to 10 s of it.
+  const real = performance.now.bind(performance);
+  for (const [laterMs, delivers] of [
+    [2000, true],
+    [5001, false],
+  ] as const) {
+    const { mock } = t.mock.method(performance, "now", () => real() + laterMs);
+    assert.equal(one.shared.delivers(), delivers);
+    mock.restore();
+  }
   const before = await usedNow();
   assert.ok(before >= 8);
   const yesterday = dayName(Date.now() - 86_400_000);
@@ -418,6 +441,22 @@ testEmpty("servers share accounts, permits, counts, events and turns", async () 
   assert.equal(await other.metric("hcqs_permit_calls_total"), 1);
   assert.equal(await other.metric("hcqs_permit_rows_total"), 1);
   assert.equal(await other.metric("hcqs_permit_wait_seconds_count"), 1);
+  const text = await other.metrics.text();
+  assert.deepEqual(
+    [...text.matchAll(/^# HELP (hcqs_(?:permit|database).*)$/gm)].map(([, help]) => help),
+    [
+      "hcqs_permit_calls_total Calls to the database for permits",
+      "hcqs_permit_rows_total Accounts in these calls",
+      "hcqs_permits_expired_total Permits that weren't used in their life, and went back",
+      "hcqs_permits_lost_total Permits asked for by calls that failed. The database may count them as used",
+      "hcqs_permit_wait_seconds Time that requests without a permit waited in this server's control thread",
+      "hcqs_database_away_seconds Seconds since the shared database went away; 0 while it answers",
+    ],
+  );
+  assert.deepEqual(
+    [...text.matchAll(/^hcqs_permit_wait_seconds_bucket\{le="(.*?)"\}/gm)].map(([, bound]) => bound),
+    ["0.002", "0.005", "0.01", "0.02", "0.05", "0.1", "0.2", "0.4", "+Inf"],
+  );
   await other.end();
 });
 

@@ -92,3 +92,37 @@ for (const text of [
       ({ message }: Error) => /^DATABASE_URL: found .*, expected /.test(message) && !/geh/.test(message),
     );
   });
+
+test("a refused URL's message says which rule it breaks", () => {
+  const form =
+    "another form, expected postgres://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]…]/DATABASE[?sslmode=…], in a password %23 for #, %3F for ?, %25 for %, %2F for /, %3A for :, %40 for @";
+  const known =
+    "sslmode, sslrootcert, sslcert, sslkey, channel_binding, application_name, fallback_application_name, connect_timeout, options, target_session_attrs, keepalives, keepalives_idle, keepalives_interval, keepalives_count, tcp_user_timeout, each once";
+  const path =
+    "a path without a blank or quote at its beginning or end, ~ or $ at its beginning, a comment or a control character";
+  for (const [end, expected] of [
+    ["", form],
+    ["/", form],
+    ["/..", form],
+    ["/d?ssl=1", `a parameter that isn't known, or is there twice, expected ${known}`],
+    ["/d?keepalives=1&keepalives=1", `a parameter that isn't known, or is there twice, expected ${known}`],
+    ["/d?sslmode=bogus", "another sslmode, expected disable, allow, prefer, require, verify-ca, verify-full"],
+    [
+      "/d?sslmode=require&channel_binding=require",
+      "channel_binding without sslmode=verify-full, expected both, or neither",
+    ],
+    ["/d?sslmode=verify-ca", "sslmode=verify-ca without sslrootcert, expected both, or verify-full"],
+    ["/d?sslrootcert=~/a", `another sslrootcert, expected ${path}`],
+    ["/d?sslkey=", `another sslkey, expected ${path}`],
+  ])
+    assert.throws(
+      () => databaseUrls(`postgres://u@a${end}`),
+      { message: `DATABASE_URL: found ${expected}` },
+      end,
+    );
+  for (const [i, name] of known.replace(", each once", "").split(", ").entries()) {
+    const value = name === "sslmode" ? "allow" : i;
+    const beside = name === "channel_binding" ? "&sslmode=verify-full" : "";
+    assert.equal(databaseUrls(`postgres://a/d?${name}=${value}${beside}`).length, 1, name);
+  }
+});
