@@ -18,7 +18,7 @@ export const maxRetryAfterMs = 300_000;
 const certificateCodes =
   /CERT|SIGNATURE|ISSUER|ERR_TLS|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH|HOSTNAME|_TOO_SMALL|_TOO_WEAK/;
 const ownCa =
-  "if a proxy opens TLS connections, or the server has a certificate authority of its own, NODE_EXTRA_CA_CERTS names the " +
+  "if a proxy decrypts TLS connections, or the server has a certificate authority of its own, NODE_EXTRA_CA_CERTS names the " +
   "file with that authority's certificate (PEM)";
 
 /** OpenSSL's messages about bytes that aren't TLS. */

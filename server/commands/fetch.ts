@@ -41,7 +41,7 @@ download it again, delete it first.
   --force                write a new revision even if DIR has the same rows
 
 If the catalogue doesn't answer, fetch uses the addresses that it knows. It obeys HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and
-NO_PROXY, also in lower case, such as HTTPS_PROXY=proxy.example:3128. If a proxy opens TLS connections,
+NO_PROXY, also in lower case, such as HTTPS_PROXY=proxy.example:3128. If a proxy decrypts TLS connections,
 NODE_EXTRA_CA_CERTS names the file of its certificate authority (PEM). The registry in STATE_DIR (default: var) has all
 version numbers that were ever served. They aren't used again.
 `;

@@ -352,7 +352,7 @@ test("a failed connection is named with its reason, and is retried unless its ce
   const url = "https://a.test/x.csv";
   const often = ", 6 times in a row, expected a complete answer";
   const own =
-    "; if a proxy opens TLS connections, or the server has a certificate authority of its own, NODE_EXTRA_CA_CERTS names " +
+    "; if a proxy decrypts TLS connections, or the server has a certificate authority of its own, NODE_EXTRA_CA_CERTS names " +
     "the file with that authority's certificate (PEM)";
   const untrusted = (reason: string, advice: string) =>
     `a certificate that can't be trusted (${reason}), expected a valid one${advice}`;
