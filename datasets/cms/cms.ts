@@ -31,7 +31,7 @@ const addressColumns = ["street", "zip", "ruralUrbanCode", "ruralUrbanDescriptio
 const oldLayoutNames = ["providerid", "averageestimatedsubmittedcharges", "averagetotalpayments"];
 
 /**
- * Describes the source of a CMS release. The caveat says so if `facilities`, a number, is too low for a whole release.
+ * Describes the source of a CMS release. If the number of `facilities` is too low for a whole release, the caveat says so.
  */
 export function cmsProvenance(
   dataYear: number,

@@ -112,7 +112,7 @@ const neverCodes = phrasesOf("state-word-ever");
 const beforeLetters = phrasesOf("before-letters");
 /** Codes that are medical words beside a part of the body: colon CA, CT of the knee. */
 const medicalCodes = phrasesOf("state-medical");
-/** Codes that are medical words beside a part of the body only in small letters: knee tx, but knee TX is Texas. */
+/** Codes that are medical words beside a part of the body, but only in small letters: `knee tx`. In `knee TX` it is Texas. */
 const medicalSmallCodes = phrasesOf("state-medical-small");
 
 /** Whether a state's code at the end of a text, or in capitals at its end or start, is meant: `knee replacement TX`. */

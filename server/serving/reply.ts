@@ -124,8 +124,8 @@ const json = "application/json";
 const errorLines = `Content-Type: ${json}\r\nCache-Control: no-store`;
 
 /**
- * Makes the last lines of a head. The heads of all replies of the API end with them: 200, 206, 304 and every error, with
- * 401, 429, 500 and 503, too. The caller appends the number of requests left. @param resetMs Unix milliseconds
+ * Makes the last lines of a head. The heads of all replies of the API end with them: 200, 206, 304 and every error, also
+ * 401, 429, 500 and 503. The caller appends the number of requests left. @param resetMs Unix milliseconds
  */
 export function lastLines(resetMs: number): string {
   return `\r\nX-RateLimit-Reset: ${Math.ceil(resetMs / 1000)}\r\nX-RateLimit-Remaining: `;

@@ -89,7 +89,7 @@ export function skipBody(res: HttpResponse, wait: Wait, after: After, onEnd: () 
  * that an account's exports hardly delay other answers.
  */
 export const madeBytesPerSecond = 32 * 2 ** 20;
-/** Bytes that a turn counts at least, because searching for an export's rows takes time, too. */
+/** Minimum bytes that a turn counts as, because searching for an export's rows takes time, too. */
 const minTurnBytes = 2 ** 10;
 /** Milliseconds whose bytes an account may make late. Timers fire up to a few milliseconds late. */
 const maxLateMs = 8;

@@ -61,7 +61,7 @@ interface Known {
   recorded: number;
 }
 
-/** A threshold that was crossed, and the counts before and after. Never changed. */
+/** The counts before and after requests that crossed thresholds of a quota. A crossing is replaced, never changed. */
 interface Crossing {
   id: number;
   month: number;

@@ -14,7 +14,7 @@ export interface Sample {
   requests: Record<string, number>;
   /** Numbers of timed requests by bucket, ascending. A bucket reaches from half its bound to the bound, in microseconds; empty ones are left out. */
   times: [bound: number, requests: number][];
-  /** Microseconds per request, computed from `times`; null without requests, like `p90` and `p99`. */
+  /** The median in microseconds, computed from `times`. Like `p90` and `p99`, it is null without requests. */
   p50: number | null;
   p90: number | null;
   p99: number | null;

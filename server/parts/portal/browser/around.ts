@@ -81,7 +81,7 @@ export function likelyPlaces(text: string, year: string | null, ask: Ask): strin
   return isUnknown ? found.places.map(({ near }) => near) : [];
 }
 
-/** Names of states that are also the names of cities. */
+/** Names of states that are also the names of well-known cities. */
 const citiesLikeStates = ["new york", "washington"];
 
 /** Suggests states and circles around places for a text. @param priced codes of the states with prices; null if unknown */

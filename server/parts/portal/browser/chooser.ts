@@ -190,8 +190,8 @@ export function Chooser(props: ChooserProps) {
 }
 
 /**
- * Finds the option whose id or title equals a text. Tab chooses only such an option if none is highlighted: a visitor
- * who leaves the field may not want a suggestion.
+ * Finds the option whose id or title equals a text. Unless an arrow key was pressed, Tab chooses only such an option:
+ * a visitor who leaves the field may not want a suggestion.
  */
 const exact = (options: readonly Option[], text: string) =>
   options.find(({ id, title }) => [id, title].some((one) => one.toLowerCase() === text.trim().toLowerCase()));
