@@ -32,14 +32,15 @@ export const others = new Map<string, (body: Any) => unknown>();
 /** The size of each file that a page may download. */
 export const fileBytes = 1_234_567;
 
-async function answerTo(path: string, { method = "GET", headers, body }: Any): Promise<Response> {
+async function answerTo(path: string, { method = "GET", headers, body }: Any = {}): Promise<Response> {
   const key = headers?.get("Authorization")?.replace(/^Bearer /, "") ?? null;
   const given = body === undefined ? undefined : JSON.parse(body);
   requests.push({ path, method, key, body: given });
   await new Promise(setImmediate);
   const other = others.get(path.split("?", 1)[0]);
   try {
-    if (other !== undefined) return Response.json(other(given) ?? {});
+    const made = other?.(given);
+    if (other !== undefined) return made instanceof Response ? made : Response.json(made ?? {});
     assert.ok(path.startsWith("/api/v1"), path);
     if (method === "HEAD") return new Response(null, { headers: { "Content-Length": String(fileBytes) } });
     return Response.json(answer(path.slice("/api/v1".length)));

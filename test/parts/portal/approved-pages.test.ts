@@ -28,6 +28,7 @@ const addresses = {
   "embedded-states": ["explore", "/embed/states?procedure=5092&year=2021"],
   "embedded-charges": ["explore", "/embed/charges?procedure=5092&year=2021"],
   "embedded-years": ["explore", "/embed/years?procedure=5072"],
+  "embedded-years-apart": ["explore", "/embed/years?procedure=5072&versions=2020.1,2022.1,2024.1&year=2022"],
   "embedded-hospitals": ["explore", "/embed/hospitals?procedure=5091&year=2021"],
   data: ["data", "/data?year=2021.1"],
   reference: ["reference", "/reference#prices"],

@@ -43,6 +43,7 @@ import {
   textOf,
   texts,
   type,
+  view,
 } from "../../support/drawn-page.ts";
 import { type FakeElement, FakeEvent, hearInWindow, kept, page, place } from "../../support/fake-dom.ts";
 
@@ -508,11 +509,13 @@ test("words that mean one procedure show it, and the address names it", async ()
 const suggestions = (field: FakeElement) =>
   all(field, '[role="option"]').map((option) => textOf(one(option, "span")));
 
-async function search(field: FakeElement, text: string): Promise<void> {
+/** @param early what is done before the suggestions are there */
+async function search(field: FakeElement, text: string, early?: () => Promise<void>): Promise<void> {
   mock.timers.enable({ apis: ["setTimeout"] });
   try {
     one(field, "input").focus();
     await type(one(field, "input"), text);
+    await early?.();
     mock.timers.tick(250);
     await drawn();
   } finally {
@@ -613,6 +616,61 @@ test("the fields suggest procedures, places and hospitals, and choose them by mo
   assert.equal(one(field("procedure"), "input").value, "");
   assert.match(textOf(root), /What each US hospital charges/);
   assert.equal(one(root, "#q").value, "");
+});
+
+/** Texts that somebody may type into a page's fields. */
+const typed: [address: string, field: string, texts: string[]][] = [
+  [
+    "/?procedure=5112&state=TX&sort=name",
+    "procedure",
+    ["knee", "kn", "biopsy in texas", "scan", "knee replacement frobnicate", "5115", "qqq", "stent ok"],
+  ],
+  ["/?procedure=5112&state=TX&sort=name", "hospital", ["tx", "memorial", "12"]],
+  [
+    "/?procedure=8011&state=MD",
+    "place",
+    [
+      ...["", "ca", "n.y.", "state of maine", "virginia", "carolina", "springfield il", "sprinfield, il"],
+      ...["chicago", "00000", "a", "6061", "washington", "Narnia", "texsa", "new york", "cook county"],
+    ],
+  ],
+];
+const ways = [
+  ...["Enter", "Tab", "ArrowUp Enter", "ArrowDown ArrowDown Tab"],
+  ...["mousedown", "blur", "Enter early", "Tab early"],
+];
+
+test("the fields suggest what was approved, and Enter, Tab and a click lead where was approved", async () => {
+  const lines: string[] = [];
+  for (const [address, name, texts] of typed) {
+    const root = await view("explore", address);
+    for (const [i, text] of texts.entries()) {
+      const [field, way] = [one(root, `.field.${name}`), ways[i % ways.length]];
+      const input = one(field, "input");
+      const press = async () => {
+        for (const key of way.split(" "))
+          if (key === "blur") await fire(input, "blur");
+          else if (key === "mousedown") {
+            const [, second] = all(field, '[role="option"]');
+            await fire(second, "pointerdown", { pointerType: "touch" });
+            await fire(second, "mousedown");
+          } else if (key !== "early") await fire(input, "keydown", { key });
+      };
+      await search(field, text, way.endsWith("early") ? press : undefined);
+      lines.push(`\n${name}: ${text}\n`);
+      for (const one of all(field, "li, p.said, p.unseen")) {
+        const mark = one.getAttribute("aria-selected") === "true" ? ">" : " ";
+        if (textOf(one) !== "") lines.push(`${mark} ${textOf(one)}\n`);
+      }
+      if (!way.endsWith("early")) await press();
+      lines.push(`${way}: ${addressOf()}${page.activeElement === input ? ", in the field" : ""}\n`);
+      page.activeElement = null;
+      place.url = new URL(address, place.url);
+      hearInWindow(new FakeEvent("popstate"));
+      await drawn();
+    }
+  }
+  assertApproved("pages/suggestions.txt", lines.join(""));
 });
 
 test("without JavaScript, the field has words that mean what is shown", async () => {
