@@ -135,11 +135,13 @@ export async function view(name: PageName, address: string): Promise<FakeElement
  * Opens a page.
  * @param name the file of the page's script
  * @param changes of the pages' settings
+ * @param written what the server has written into the page
  */
 export async function open(
   name: PageName,
   address: string,
   changes: Partial<Omit<typeof settings, "key">> & { key?: string | null } = {},
+  written: FakeElement[] = [],
 ): Promise<FakeElement> {
   if (root !== null) render(null, Object(root));
   leavePage();
@@ -150,7 +152,7 @@ export async function open(
   const script = page.createElement("script");
   script.setAttribute("id", "settings");
   script.append(JSON.stringify({ ...settings, ...changes }));
-  page.append(script, root);
+  page.append(script, root, ...written);
   const part = name === "console" ? "console" : "portal";
   await moduleAt(`parts/${part}/browser/pages/${name}.ts?${++opened}`);
   await drawn();

@@ -531,3 +531,20 @@ test("what can't take effect at once, and what can't be mailed, is logged", asyn
     ],
   );
 });
+
+test("keys that are made while a request for one more waits count for it, too", async (t) => {
+  for (const [path, body] of [
+    ["/portal/keys/create", {}],
+    ["/portal/keys/rotate", { id: 1, overlap_hours: 1 }],
+  ] as const) {
+    const { portal, key } = await signedUp(t);
+    const { atomically } = portal.store;
+    t.mock.method(portal.store, "atomically", (work: () => unknown) => {
+      for (let i = portal.store.keys.ofAccount(1).length; i < 20; i++)
+        portal.store.keys.create(1, hashKey(`${path} ${i}`), "0000", null, later(1_000_000));
+      return atomically.call(portal.store, work);
+    });
+    const reply = await portal.ask(path, body, { key, at: later(1_000_000) });
+    assert.deepEqual([reply.status, portal.store.keys.ofAccount(1).length], [429, 20], path);
+  }
+});

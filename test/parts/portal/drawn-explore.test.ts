@@ -1016,3 +1016,145 @@ test("the arrow keys go through a picture's numbers, and a menu closes by Escape
   await fire(one(menu, "button"), "focusout", { relatedTarget: card });
   assert.ok(!isOpen());
 });
+
+test("a page that waits for answers says so, with what it still shows, and asks once for each answer", async (t) => {
+  const { fetch } = globalThis;
+  let release: () => void = () => {};
+  let isHeld = false;
+  const sent: string[] = [];
+  globalThis.fetch = async (path, options) => {
+    sent.push(String(path));
+    if (isHeld) await new Promise<void>((go) => (release = joined(release, go)));
+    return fetch(path, options);
+  };
+  const joined = (one: () => void, other: () => void) => () => {
+    one();
+    other();
+  };
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  try {
+    const root = await open("explore", "/?procedure=5072&year=2021");
+    isHeld = true;
+    const go = async (query: string) => {
+      place.url = new URL(`/?${query}`, place.url);
+      hearInWindow(new FakeEvent("popstate"));
+      await drawn();
+    };
+    const shown = () => [
+      one(root, ".explore").getAttribute("class")?.trim(),
+      one(root, ".explore").getAttribute("aria-busy"),
+      ...texts(root, ".still"),
+    ];
+    await go("procedure=5113&year=2022&sort=name");
+    assert.deepEqual(shown(), ["explore", "false"]);
+    t.mock.timers.tick(299);
+    await drawn();
+    assert.deepEqual(shown(), ["explore", "false"], "what comes soon needs no word");
+    t.mock.timers.tick(1);
+    await drawn();
+    const late = ["explore late", "true", "Still showing Skin growth removal or biopsy, 2021…"];
+    assert.deepEqual(shown(), late);
+    const asked = sent.length;
+    await go("procedure=5113&year=2022&sort=name&order=desc");
+    await go("procedure=5113&year=2022&sort=name");
+    assert.equal(
+      sent.filter((path) => path.includes("/procedures/5113")).length,
+      1,
+      sent.slice(asked).join(),
+    );
+    isHeld = false;
+    release();
+    await drawn();
+    assert.deepEqual(shown(), ["explore", "false"]);
+    assert.match(sentence(root), /^In 2022, /);
+    const before = sent.length;
+    await go("procedure=5072&year=2021");
+    assert.equal(sent.length, before, "the way back needs no request");
+    // A failed request leaves what is shown, and says so.
+    globalThis.fetch = async () =>
+      Response.json({ error: { type: "internal_error", message: "it broke" } }, { status: 500 });
+    await go("procedure=5114&year=2022");
+    assert.equal(
+      textOf(one(root, ".band.wrong")),
+      "That didn't work: it broke. Try again Still showing Skin growth removal or biopsy, 2021.",
+    );
+    globalThis.fetch = async () => Promise.reject(new Error("gone"));
+    await go("procedure=5431&year=2022");
+    assert.match(
+      textOf(one(root, ".band.wrong")),
+      /^The server can't be reached\. This page tries again every few seconds\. Try now/,
+    );
+    assert.equal(all(root, ".still").length, 0);
+    // Before the first answer there is nothing to show.
+    const waits: ((error: Error) => void)[] = [];
+    globalThis.fetch = () => new Promise((_, fail) => waits.push(fail));
+    for (const [name, address] of [
+      ["data", "/data"],
+      ["account", "/account"],
+      ["reference", "/reference"],
+      ["facility", "/facilities/000010?year=2021"],
+      ["explore", "/?procedure=5116&year=2022"],
+    ] as const) {
+      if (name === "account") kept.setItem("hcqs-key", "hcq_own");
+      const early = Date.now() + 400_000;
+      const clock = t.mock.method(Date, "now", () => early);
+      const waiting = await open(name, address);
+      const begun = textOf(waiting);
+      t.mock.timers.tick(300);
+      await drawn();
+      clock.mock.restore();
+      assert.equal(/Loading…/.test(textOf(waiting)), ["data", "account", "reference"].includes(name), name);
+      assert.doesNotMatch(begun, /Loading…/);
+      // Pages share requests, so none may be left.
+      for (const fail of waits.splice(0)) fail(new Error("gone"));
+      await drawn();
+      kept.removeItem("hcqs-key");
+    }
+  } finally {
+    globalThis.fetch = fetch;
+  }
+});
+
+test("a text that was typed before the script ran is searched for, and a text that is too long for its field stands below it", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const input = page.createElement("input");
+  const field = page.createElement("div");
+  field.setAttribute("class", "field");
+  Object.defineProperty(input, "defaultValue", { value: "" });
+  for (const [name, value] of Object.entries({ name: "procedure", value: "knee" }))
+    input.setAttribute(name, value);
+  field.append(input);
+  let root = await open("explore", "/?procedure=5092&year=2021", {}, [field]);
+  assert.equal(one(root, ".field.procedure input").value, "knee");
+  assert.equal(one(root, ".field.place input").value, "Whole nation");
+  const widths = { scrollWidth: 101, clientWidth: 100 };
+  for (const [scrollWidth, isCut] of [
+    [101, true],
+    [100, false],
+  ] as const) {
+    Object.assign(Object.getPrototypeOf(input), { ...widths, scrollWidth });
+    root = await open("explore", "/?procedure=5092&year=2021&state=NY");
+    assert.equal(textOf(one(root, ".field.procedure small")).startsWith("Mastectomy · 5092"), isCut);
+    assert.deepEqual(texts(root, ".field.place small"), isCut ? ["New York"] : []);
+  }
+  for (const name of Object.keys(widths)) delete Object.getPrototypeOf(input)[name];
+});
+
+test("a click in a row compares its hospital, unless text is selected or a link is clicked", async (t) => {
+  const root = await open("explore", "/?procedure=5092&year=2021");
+  const row = () => all(root, ".facilities tbody tr")[0];
+  const compared = () => place.url.searchParams.get("with");
+  for (const [selection, on, expected] of [
+    [{ isCollapsed: false }, "td", null],
+    [{ isCollapsed: true }, "a", null],
+    [{ isCollapsed: true }, "td", "000010"],
+    [null, "td", null],
+  ] as const) {
+    const { mock } = t.mock.method(globalThis, "getSelection", () => selection);
+    const cell = one(row(), on);
+    if (on === "a") cell.setAttribute("target", "_blank");
+    await click(cell);
+    assert.equal(compared(), expected, JSON.stringify(selection));
+    mock.restore();
+  }
+});
