@@ -102,7 +102,7 @@ let seenEffects = [0, 0, 0, 0];
  * @param part an element of the page, or of a former page
  * @param meanwhile how the part looked while the page waited for answers
  */
-async function see(part: FakeElement, meanwhile = ""): Promise<void> {
+export async function see(part: FakeElement, meanwhile = ""): Promise<void> {
   const [asked, copied, drawings, files] = seenEffects;
   seenEffects = [requests.length, copies.length, pictures.length, savedBlobs.length];
   const focused = page.activeElement && outlineOf(page.activeElement);

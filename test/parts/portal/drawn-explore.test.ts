@@ -39,6 +39,7 @@ import {
   one,
   open,
   others,
+  see,
   settings,
   textOf,
   texts,
@@ -1054,6 +1055,7 @@ test("a page that waits for answers says so, with what it still shows, and asks 
     await drawn();
     const late = ["explore late", "true", "Still showing Skin growth removal or biopsy, 2021…"];
     assert.deepEqual(shown(), late);
+    await see(root);
     const asked = sent.length;
     await go("procedure=5113&year=2022&sort=name&order=desc");
     await go("procedure=5113&year=2022&sort=name");
@@ -1103,6 +1105,7 @@ test("a page that waits for answers says so, with what it still shows, and asks 
       t.mock.timers.tick(300);
       await drawn();
       clock.mock.restore();
+      await see(waiting);
       assert.equal(/Loading…/.test(textOf(waiting)), ["data", "account", "reference"].includes(name), name);
       assert.doesNotMatch(begun, /Loading…/);
       // Pages share requests, so none may be left.

@@ -33,7 +33,7 @@ const radiuses = ["1", "100", "500", "-4"];
 /** Addresses of a hospital's page and of pictures are fewer. */
 const hospitals = ["/facilities/990003", "/facilities/000001", "/facilities/999999"];
 const embeds = ["/embed/states", "/embed/charges", "/embed/years", "/embed/hospitals", "/embed"];
-const pages = 120;
+const pages = 80;
 
 /** A page's HTML as lines of text, with the addresses of its links. */
 function linesOf(page: string): string[] {
@@ -93,7 +93,7 @@ const others = [
     "versions=1999.1,1998.1",
     "year=2010&versions=2023.2",
     "with=999999",
-    "versions=2022.1,2024.1",
+    "versions=2022.1,2024.1&with=990032",
     "versions=2021.1,2022.1",
     "near=60614&with=990003,999999",
   ],
@@ -120,7 +120,13 @@ const years = [
     "with=000001,000002,000003",
     "sort=services",
   ].map((query) => `/?procedure=5091&year=2021&${query}`),
-  ...["/?procedure=5094&year=2021&with=000003&state=TX", "/?procedure=5093&year=2021&with=000001", "/embed"],
+  ...[
+    "/?procedure=5094&year=2021&with=000003&state=TX",
+    "/?procedure=5093&year=2021&with=000001",
+    "/?procedure=5093&state=SD&year=2023",
+    "/?procedure=5094&state=SD&year=2023",
+    "/embed",
+  ],
 ];
 
 /** An address for each small number of hospitals with a price. */
