@@ -566,11 +566,11 @@ test("what can't be copied is shown, to be selected, and two files aren't made a
 test("a sentence for citing names the first hospitals with the amount that sorts them", async () => {
   const said: string[] = [];
   for (const query of [
-    ...["pays", "allowed", "markup", "services", "name", "pays&order=desc", "charge&order=desc"].map(
+    ...["pays", "allowed", "markup", "name", "charge&order=desc"].map(
       (sort) => `procedure=5092&year=2021&sort=${sort}`,
     ),
-    ...["procedure=5091&year=2021", "procedure=5094&year=2021", "procedure=5194&near=77002&within=400"],
-    ...["procedure=5194&state=TX&sort=services&order=desc", "procedure=5194&state=TX&sort=name&order=desc"],
+    ...["procedure=5094&year=2021", "procedure=5194&near=77002&within=400"],
+    "procedure=5194&state=TX&sort=services&order=desc",
   ]) {
     const root = await open("explore", `/?${query}`);
     const card = one(root, ".facilities");
