@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { money, percent, whole } from "../../../server/shared/browser/format.ts";
+import {
+  change,
+  counted,
+  money,
+  percent,
+  printable,
+  times,
+  whole,
+} from "../../../server/shared/browser/format.ts";
 import {
   type Any,
   addressOf,
@@ -658,4 +666,44 @@ test("labels of a scale stay within the picture, in their order, without touchin
       end = begin + length;
     }
   }
+});
+
+test("a label that would touch the one before it is left out, and those at the edges are anchored there", async () => {
+  const { placedLabels } = await import(
+    String(new URL("../../../server/shared/browser/labels.ts", import.meta.url))
+  );
+  // On 100 pixels, each label is 20 pixels long, and a blank between two labels is 10.
+  for (const [places, shown] of [
+    [[0, 40], "0 start"],
+    [[0, 41], "0 start, 41 middle"],
+    [[9, 90], "9 start, 90 middle"],
+    [[10, 91], "10 middle, 91 end"],
+    [[0, 50, 100], "0 start, 50 middle, 100 end"],
+    [[0, 30, 55, 100], "0 start, 55 middle, 100 end"],
+    [[], ""],
+  ] as const) {
+    const labels = places.map((at) => ({ at, text: "ab" }));
+    const { placed, isWhole } = placedLabels(labels, 100, 10);
+    assert.equal(placed.map(({ at, anchor }: Any) => `${at} ${anchor}`).join(", "), shown);
+    assert.equal(isWhole, placed.length === places.length);
+  }
+});
+
+test("amounts, counts and shares are written for people", () => {
+  const written = [
+    ...[0, 0.004, 0.5, 7.5, 9.99, 9.999, 10, 10.4, 10.5, 999.5, 1234567].map(money),
+    ...[0, 999, 1000, 12345, 1234567].map(whole),
+    ...[0, 0.04, 0.06, 0.96, 1, 1.4, 50.5, 98.9, 99, 99.94, 99.96, 100].map(percent),
+    ...[-12, 0, 12].map(change),
+    ...[1, 1.25, 10].map(times),
+    ...[0, 1, 2, 1000].map((count) => counted(count, "fish", "fishes")),
+    ...["a\u0000b\u202ec\n", "é “x”"].map(printable),
+  ];
+  assert.deepEqual(written, [
+    ...["$0", "$0.00", "$0.50", "$7.50", "$9.99", "$10.00", "$10", "$10", "$11", "$1,000", "$1,234,567"],
+    ...["0", "999", "1,000", "12,345", "1,234,567"],
+    ...["0%", "0%", "0.1%", "1%", "1%", "1%", "51%", "99%", "99%", "99.9%", "100%", "100%"],
+    ...["−12%", "0%", "+12%", "1.0×", "1.3×", "10.0×"],
+    ...["0 fishes", "1 fish", "2 fishes", "1,000 fishes", "a\ufffdb\ufffdc\ufffd", "é “x”"],
+  ]);
 });
