@@ -582,8 +582,7 @@ test("the map's states are reached by keys, and chosen and given up by Enter and
   assert.deepEqual(await noteOf("End"), [1, "Wyoming: no prices", "The data has no hospital there"]);
   assert.deepEqual((await noteOf("ArrowRight"))[1], "Alabama: no prices");
   for (const key of ["Enter", " "]) {
-    await noteOf("Home");
-    while (noteIn(map())[0]?.startsWith("New York") !== true) await noteOf("ArrowDown");
+    await fire(one(map(), '[data-state="NY"]'), "pointerenter");
     assert.deepEqual(noteIn(map()), [
       "New York: $4,500",
       "8 hospitals, $1,000 to $8,000",

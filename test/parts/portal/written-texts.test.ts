@@ -33,7 +33,7 @@ const radiuses = ["1", "100", "500", "-4"];
 /** Addresses of a hospital's page and of pictures are fewer. */
 const hospitals = ["/facilities/990003", "/facilities/000001", "/facilities/999999"];
 const embeds = ["/embed/states", "/embed/charges", "/embed/years", "/embed/hospitals", "/embed"];
-const pages = 80;
+const pages = 50;
 
 /** A page's HTML as lines of text, with the addresses of its links. */
 function linesOf(page: string): string[] {
