@@ -8,4 +8,5 @@ import "../parts/portal/drawn-lists.test.ts";
 import "../parts/portal/drawn-pages.test.ts";
 import "../parts/portal/drawn-pictures.test.ts";
 import "../parts/portal/drawn-reference.test.ts";
+import "../parts/portal/seen-pages.test.ts";
 import "../parts/portal/written-texts.test.ts";

@@ -35,6 +35,9 @@ export function outlineOf(element: FakeElement, depth = 0): string {
     if (!("localName" in node)) return `${indent}${JSON.stringify(node.textContent)}\n`;
     const child = node as FakeElement;
     const attributes = child.attributes.map(({ name, value }) => ` ${name}=${JSON.stringify(value)}`);
+    const styles = Object.entries(child.style).filter(([, value]) => value !== "");
+    if (styles.length > 0)
+      attributes.push(` style="${styles.map(([name, value]) => `${name}: ${value}`).join("; ")}"`);
     return `${indent}<${child.localName}${attributes.join("")}>\n${outlineOf(child, depth + 1)}`;
   }).join("");
 }

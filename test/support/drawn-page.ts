@@ -1,8 +1,22 @@
 import assert from "node:assert/strict";
+import { hash } from "node:crypto";
 import { options, render } from "preact";
 import { ApiError } from "../../server/api/errors.ts";
 import type { PageSettings } from "../../server/parts/portal/browser/context.ts";
-import { type FakeElement, FakeEvent, hearInWindow, installDom, leavePage, page, place } from "./fake-dom.ts";
+import { outlineOf } from "./approved.ts";
+import {
+  copies,
+  type FakeElement,
+  FakeEvent,
+  hearInWindow,
+  installDom,
+  leavePage,
+  page,
+  pictures,
+  place,
+  saved,
+  savedBlobs,
+} from "./fake-dom.ts";
 import { type Any, answer } from "./page-data.ts";
 
 export { type Any, answer } from "./page-data.ts";
@@ -18,13 +32,15 @@ export const others = new Map<string, (body: Any) => unknown>();
 /** The size of each file that a page may download. */
 export const fileBytes = 1_234_567;
 
-async function answerTo(path: string, { method = "GET", headers, body }: Any): Promise<Response> {
+async function answerTo(path: string, { method = "GET", headers, body }: Any = {}): Promise<Response> {
   const key = headers?.get("Authorization")?.replace(/^Bearer /, "") ?? null;
   const given = body === undefined ? undefined : JSON.parse(body);
   requests.push({ path, method, key, body: given });
+  await new Promise(setImmediate);
   const other = others.get(path.split("?", 1)[0]);
   try {
-    if (other !== undefined) return Response.json(other(given) ?? {});
+    const made = other?.(given);
+    if (other !== undefined) return made instanceof Response ? made : Response.json(made ?? {});
     assert.ok(path.startsWith("/api/v1"), path);
     if (method === "HEAD") return new Response(null, { headers: { "Content-Length": String(fileBytes) } });
     return Response.json(answer(path.slice("/api/v1".length)));
@@ -61,7 +77,7 @@ export const settings: PageSettings & { stream: string } = {
 };
 
 /** Turns of the event loop in which a page has got its answers, is drawn, and asks again if it has to. */
-const turns = 3;
+const turns = 4;
 
 /** Waits until a page has got its answers and is drawn. */
 export async function drawn(): Promise<void> {
@@ -72,6 +88,34 @@ export async function drawn(): Promise<void> {
     assert.ok(sent < begun + 100, "a page asks again and again");
     for (let i = 0; i < turns; i++) await new Promise(setImmediate);
   } while (sent !== requests.length);
+}
+
+/**
+ * Digests of what tests saw of each page of the portal: first of the whole page, and then of what each event changed. GETs
+ * aren't in it, because they depend on the pages that were opened before.
+ */
+export const seen = new Map<string, string[]>();
+let seenHere: string[] = [];
+let seenEffects = [0, 0, 0, 0];
+
+/**
+ * @param part an element of the page, or of a former page
+ * @param meanwhile how the part looked while the page waited for answers
+ */
+export async function see(part: FakeElement, meanwhile = ""): Promise<void> {
+  const [asked, copied, drawings, files] = seenEffects;
+  seenEffects = [requests.length, copies.length, pictures.length, savedBlobs.length];
+  const focused = page.activeElement && outlineOf(page.activeElement);
+  const saves = await Promise.all(savedBlobs.slice(files).map((blob) => blob.text()));
+  const text = [
+    ...[page.title, addressOf(), meanwhile, focused, outlineOf(part)],
+    ...pictures.slice(drawings).map((picture) => outlineOf(picture)),
+    JSON.stringify(requests.slice(asked).filter(({ method }) => method === "POST")),
+    ...[...copies.slice(copied), ...saved.slice(files), ...saves],
+  ].join("\n");
+  // How long something took is different each time.
+  const lasting = text.replaceAll(/"\d+"(?=\s+" ms)|"elapsedMs":\d+/g, "");
+  seenHere.push(hash("sha256", lasting, "hex").slice(0, 4));
 }
 
 type PageName = "explore" | "facility" | "data" | "account" | "signup" | "reference" | "console";
@@ -91,25 +135,30 @@ export async function view(name: PageName, address: string): Promise<FakeElement
  * Opens a page.
  * @param name the file of the page's script
  * @param changes of the pages' settings
+ * @param written what the server has written into the page
  */
 export async function open(
   name: PageName,
   address: string,
   changes: Partial<Omit<typeof settings, "key">> & { key?: string | null } = {},
+  written: FakeElement[] = [],
 ): Promise<FakeElement> {
   if (root !== null) render(null, Object(root));
   leavePage();
   place.url = new URL(address, "http://prices.test");
-  shown = Object.keys(changes).length === 0 ? `${name} ${address}` : "";
+  shown = `${name} ${address}${Object.keys(changes).length === 0 ? "" : ` ${JSON.stringify(changes)}`}`;
   root = page.createElement("div");
   root.setAttribute("id", "app");
   const script = page.createElement("script");
   script.setAttribute("id", "settings");
   script.append(JSON.stringify({ ...settings, ...changes }));
-  page.append(script, root);
+  page.append(script, root, ...written);
   const part = name === "console" ? "console" : "portal";
   await moduleAt(`parts/${part}/browser/pages/${name}.ts?${++opened}`);
   await drawn();
+  seenHere = seen.get(shown) ?? [];
+  if (name !== "console") seen.set(shown, seenHere);
+  await see(root);
   return root;
 }
 
@@ -117,8 +166,14 @@ export async function open(
 export async function fire(element: FakeElement | null | undefined, type: string, details: object = {}) {
   assert.ok(element, `nothing to ${type}`);
   const event = new FakeEvent(type, details);
+  const [part, before] = [element.closest(".picture, form, search, section, main") ?? element, addressOf()];
   element.dispatchEvent(event);
+  for (let i = 0; i < turns; i++) await null;
+  // The other pages have some answers from the pages that were opened before.
+  const meanwhile = /^(account|signup|reference)/.test(shown) ? outlineOf(part) : "";
   await drawn();
+  while (part.textContent.includes("saving…")) await drawn();
+  await see(addressOf() === before || root === null ? part : root, meanwhile);
   return event;
 }
 

@@ -293,6 +293,14 @@ export class FakeElement extends FakeNode {
     return all.some((steps) => fits(this, steps)) ? this : (this.parentNode?.closest(selector) ?? null);
   }
 
+  get id(): string {
+    return this.getAttribute("id") ?? "";
+  }
+
+  set id(text: string) {
+    this.setAttribute("id", text);
+  }
+
   /** As if each element were drawn at the same place. */
   getBBox() {
     return { x: 180, y: 112, width: 30, height: 20 };
@@ -321,12 +329,46 @@ export class FakeElement extends FakeNode {
     this.dispatchEvent(new FakeEvent("click"));
   }
 
+  replaceWith(node: FakeNode): void {
+    this.parentNode?.insertBefore(node, this);
+    this.remove();
+  }
+
   getContext() {
-    // Each letter is as wide as it is high.
-    return { font: "", measureText: (text: string) => ({ width: 6 * text.length }) };
+    return {
+      font: "",
+      // Each letter is as wide as it is high.
+      measureText: (text: string) => ({ width: 6 * text.length }),
+      drawImage: (image: FakeImage, ...place: number[]) => painted.push([image, ...place]),
+    };
+  }
+
+  /** A canvas as a file. */
+  toBlob(done: (blob: Blob | null) => void, type: string): void {
+    const { width, height } = Object(this);
+    done(type === blobs.refused ? null : new Blob([`${width} × ${height}`], { type }));
   }
 }
 
+class FakeImage {
+  src = "";
+  readonly width: number;
+  readonly height: number;
+
+  constructor(width: number, height: number) {
+    this.width = width;
+    this.height = height;
+  }
+
+  async decode(): Promise<void> {
+    if (this.src.startsWith(blobs.undecoded)) throw new Error("no");
+  }
+}
+
+/** What canvases have painted: images with their places. */
+export const painted: [image: FakeImage, ...place: number[]][] = [];
+/** Files that the browser can't make or decode. */
+export const blobs = { refused: "nothing", undecoded: "nothing" };
 /** The names of saved files. */
 export const saved: string[] = [];
 /** The saved files' contents, in the same order. */
@@ -387,6 +429,12 @@ export const kept = {
 /** The pictures that were made into files. */
 export const pictures: FakeElement[] = [];
 
+interface FakeObserver {
+  see(seen: readonly { isIntersecting: boolean; target: FakeElement }[]): void;
+}
+/** What observes which elements are in the window. A test says which. */
+export const observers: FakeObserver[] = [];
+
 /** Makes the modules of a browser work in this process. */
 export function installDom(): void {
   const location = Object.defineProperties(
@@ -412,6 +460,7 @@ export function installDom(): void {
     navigator: { clipboard: { writeText: async (text: string) => copies.push(text) } },
     Element: FakeElement,
     SVGElement: FakeElement,
+    Image: FakeImage,
     Node: FakeNode,
     getSelection: () => null,
     getComputedStyle: (element: FakeElement) => ({
@@ -432,9 +481,14 @@ export function installDom(): void {
       }
     },
     DOMParser: class {
-      /** Of a page, the script reads only the settings. */
+      /** Of a page, the script reads only the settings, and of a drawing the paths. */
       parseFromString(text: string) {
         const parsed = new FakeDocument("", "html");
+        for (const [, id, d] of text.matchAll(/<path id="(\w+)" d="([^"]*)"/g)) {
+          const path = parsed.createElementNS("http://www.w3.org/2000/svg", "path");
+          for (const [name, value] of Object.entries({ id, d })) path.setAttribute(name, value);
+          parsed.append(path);
+        }
         const script = parsed.createElement("script");
         script.setAttribute("id", "settings");
         script.append(text);
@@ -443,6 +497,13 @@ export function installDom(): void {
       }
     },
     IntersectionObserver: class {
+      readonly see: FakeObserver["see"];
+
+      constructor(see: FakeObserver["see"]) {
+        this.see = see;
+        observers.push(this);
+      }
+
       observe() {}
       disconnect() {}
     },

@@ -85,8 +85,10 @@ export class OwnAccount {
     if (url === caller.account.webhook) return done({ webhook: url });
     const { webhookAllowLoopback } = this.#options.settings;
     // An invalid URL doesn't count as a change, so it is checked before the rate limit.
-    const fault = url === null ? undefined : webhookFault(url, webhookAllowLoopback);
-    if (fault !== undefined) throw invalid("url", echo(withoutCredentials(url ?? "")), fault);
+    if (url !== null) {
+      const fault = webhookFault(url, webhookAllowLoopback);
+      if (fault !== undefined) throw invalid("url", echo(withoutCredentials(url)), fault);
+    }
     const changed = await this.#change(caller, now, (account) =>
       webhookAt(url, account, webhookAllowLoopback, "url"),
     );
@@ -101,8 +103,9 @@ export class OwnAccount {
   ): Promise<Part> {
     const { store } = this.#options;
     return this.#options.write(caller, now, () => {
-      // The account may have changed since the caller was checked.
-      const account = store.accounts.byId(caller.account.id) ?? caller.account;
+      // The account may have been changed or deleted since the caller was checked.
+      const account = store.accounts.byId(caller.account.id);
+      if (account === undefined) throw invalidKey;
       const part = partOf(account);
       store.accounts.update({ ...account, ...part });
       return part;

@@ -3,7 +3,7 @@ import { type TestContext, test } from "node:test";
 import Database from "better-sqlite3";
 import { generateKey, hashKey } from "../../../server/accounts/keys.ts";
 import { isoTime } from "../../../server/shared/time.ts";
-import { errorOf, form, Portal } from "../../support/portal.ts";
+import { type Asked, errorOf, form, Portal } from "../../support/portal.ts";
 import { later, now, silent } from "../../support/quota-events.ts";
 import { account } from "../../support/state.ts";
 
@@ -328,4 +328,223 @@ test("the portal creates no keys beyond 450,000, which leaves room for the opera
     assert.deepEqual([reply.status, errorOf(reply).type], [503, "service_unavailable"]);
   }
   assert.ok(portal.isTaken(key));
+});
+
+test("each refusal says what was refused and what helps", async (t) => {
+  const { portal, key } = await signedUp(t);
+  const own = portal.store.accounts.create({ ...account, name: "explore" }, now);
+  const shared = generateKey();
+  portal.store.keys.create(own.id, hashKey(shared), "0000", null, now);
+  const noon = later(43_200_000);
+  const said = async (path: string, body: unknown, asked: Asked = {}) => {
+    const {
+      status,
+      headers,
+      body: reply,
+    } = await portal.ask(`/portal/${path}`, body, { at: noon, ...asked });
+    const { type, message, param } = errorOf({ body: reply });
+    return [
+      status,
+      type,
+      message,
+      ...(param === undefined ? [] : [param]),
+      ...Object.entries(headers ?? {}).map((each) => each.join(": ")),
+    ].join(" | ");
+  };
+  for (const [path, body, expected] of [
+    ["nothing", {}, '404 | unknown_endpoint | there is no endpoint at "/portal/nothing"'],
+    ["keys", { x: 1 }, '400 | invalid_parameter | the field "x" isn\'t known, expected none | x'],
+    [
+      "signup",
+      { ...form("b@example.com"), name: ["a"] },
+      "400 | invalid_parameter | name is a list, expected 1 to 100 characters | name",
+    ],
+    [
+      "signup",
+      { ...form("b@example.com"), name: null },
+      "400 | invalid_parameter | name is null, expected 1 to 100 characters | name",
+    ],
+    [
+      "signup/confirm",
+      { token: 5 },
+      "400 | invalid_parameter | token is 5, expected the token of a link | token",
+    ],
+    [
+      "signup/confirm",
+      { token: "x" },
+      "400 | invalid_parameter | token is not valid, expected the token of an unused link, at most 24 hours old | token",
+    ],
+    [
+      "signup",
+      form("ANN@example.com"),
+      "409 | conflict | somebody has signed up with this e-mail address already | email",
+    ],
+    ["keys/revoke", { id: 9 }, "404 | not_found | the account has no key 9 | id"],
+    ["keys/revoke", { id: 0 }, "400 | invalid_parameter | id is 0, expected a key's id | id"],
+    ["keys/revoke", { id: 1.5 }, "400 | invalid_parameter | id is 1.5, expected a key's id | id"],
+    [
+      "keys/rotate",
+      { id: 1, overlap_hours: -1 },
+      "400 | invalid_parameter | overlap_hours is -1, expected a whole number from 0 to 8760 | overlap_hours",
+    ],
+    [
+      "keys/rotate",
+      { id: 1, overlap_hours: "1" },
+      '400 | invalid_parameter | overlap_hours is "1", expected a whole number from 0 to 8760 | overlap_hours',
+    ],
+    ["account/webhook", { url: 1 }, "400 | invalid_parameter | url is 1, expected a URL or null | url"],
+    [
+      "account/webhook",
+      { url: "https://u:secret@example.com/" },
+      '400 | invalid_parameter | url is "https://…@example.com/", expected a URL without a user name or password | url',
+    ],
+    [
+      "keys/create",
+      { expires: isoTime(noon.getTime() - 1) },
+      `400 | invalid_parameter | expires is ${isoTime(noon.getTime() - 1)}, expected a time in the future | expires`,
+    ],
+  ] as const)
+    assert.equal(await said(path, body, { key }), expected);
+  const limits: [() => Promise<string>, string][] = [
+    [
+      () => said("signup", form("c@example.com")),
+      "503 | service_unavailable | nothing can be changed now; try again later | Retry-After: 60",
+    ],
+  ];
+  portal.fault = "it is gone";
+  for (const [ask, expected] of limits) assert.equal(await ask(), expected);
+  portal.fault = undefined;
+  portal.keyCount = 450_000;
+  assert.equal(
+    await said("keys/create", {}, { key }),
+    "503 | service_unavailable | the server has no room for more keys: no key can be created until the operator makes room",
+  );
+  portal.keyCount = undefined;
+  const many = async (count: number, ask: (i: number) => Promise<string>) => {
+    let last = "";
+    for (let i = 0; i < count; i++) last = await ask(i);
+    return last;
+  };
+  const far = (i: number) => ({ address: `10.1.${i >> 8}.${i & 255}` });
+  assert.equal(
+    await many(40, () => said("keys", { x: 1 }, { key })),
+    "429 | rate_limit_exceeded | too many requests from your address; retry in 1 s | Retry-After: 1",
+  );
+  const email = (i: number) => ({ email: `a${i}@example.com` });
+  const change = async (i: number) => {
+    const reply = await portal.ask("/portal/account/email", email(i), { key, at: noon, ...far(i) });
+    return reply.status === 200 ? "" : errorOf(reply).message;
+  };
+  assert.equal(await many(33, change), "too many changes of your account; retry in 1 s");
+  const late = later(2 * 86_400_000);
+  const make = async (i: number) => {
+    const reply = await portal.ask(
+      "/portal/keys/create",
+      {},
+      { key, at: new Date(late.getTime() + 60_000 * i), ...far(i) },
+    );
+    return reply.status === 201 ? "" : errorOf(reply).message;
+  };
+  assert.equal(await many(21, make), "the account got 20 keys within a day; retry in 86400 s");
+  const sign = (address: (i: number) => string, days: number) => async (i: number) => {
+    const at = later(days * 86_400_000 + 80_000 * i);
+    const reply = await portal.ask("/portal/signup", form(`s${days}x${i}@example.com`), {
+      at,
+      address: address(i),
+    });
+    return reply.status === 201 ? "" : errorOf(reply).message;
+  };
+  assert.equal(
+    await many(
+      6,
+      sign(() => "10.2.0.1", 5),
+    ),
+    "there were 5 signups from your address within a day; retry in 86400 s",
+  );
+  const two = new Portal(t, { signupDaily: 1, portalAccount: "explore" });
+  await two.signUp("a@example.com");
+  const { id } = two.store.accounts.create({ ...account, name: "explore" }, now);
+  two.store.keys.create(id, hashKey(shared), "0000", null, now);
+  const refused = async (path: string, body: object, asked: Asked) =>
+    errorOf(await two.ask(path, body, asked)).message;
+  assert.equal(
+    await refused("/portal/signup", form("b@example.com"), { address: "10.3.0.1" }),
+    "the server's signups for a day are used up; retry in 86400 s",
+  );
+  assert.equal(
+    await refused("/portal/keys", {}, { key: shared }),
+    "this key is the portal's own: sign up for one of yours",
+  );
+  const none = new Portal(t, { signup: "off" });
+  assert.equal(
+    errorOf(await none.ask("/portal/signup", form("b@example.com"))).message,
+    "nobody can sign up here: the operator makes accounts",
+  );
+});
+
+test("an account that is deleted while its change waits is refused, and nothing is made again", async (t) => {
+  const { portal, key, name } = await signedUp(t);
+  const { atomically } = portal.store;
+  for (const [path, body] of [
+    ["/portal/account/email", { email: "new@example.com" }],
+    ["/portal/account/webhook", { url: "https://example.com/hook" }],
+    ["/portal/keys/create", {}],
+    ["/portal/keys/rotate", { id: 1, overlap_hours: 1 }],
+  ] as const) {
+    const { mock } = t.mock.method(portal.store.accounts, "byId", (id: number) =>
+      isDeleted ? undefined : byId(id),
+    );
+    const byId = (id: number) =>
+      Object.getPrototypeOf(portal.store.accounts).byId.call(portal.store.accounts, id);
+    let isDeleted = false;
+    const change = t.mock.method(portal.store, "atomically", (work: () => unknown) => {
+      isDeleted = true;
+      return atomically.call(portal.store, work);
+    });
+    const before = portal.written();
+    const reply = await portal.ask(path, body, { key });
+    assert.deepEqual([reply.status, errorOf(reply).type], [401, "invalid_api_key"], path);
+    mock.restore();
+    change.mock.restore();
+    assert.equal(portal.written(), before);
+  }
+  assert.equal(portal.store.accounts.byName(name)?.email, "ann@example.com");
+  assert.equal(portal.store.keys.ofAccount(1).length, 1);
+});
+
+test("what can't take effect at once, and what can't be mailed, is logged", async (t) => {
+  const { mock } = t.mock.method(silent, "error");
+  const portal = new Portal(t);
+  portal.failure = new Error("no answer");
+  await portal.signUp("ann@example.com");
+  const mailing = new Portal(t, { signup: "email" });
+  const reply = await mailing.ask("/portal/signup", form("ann@example.com"));
+  assert.deepEqual(
+    [reply.status, errorOf(reply).message, reply.headers],
+    [503, "the e-mail can't be sent now; try again later", { "Retry-After": "60" }],
+  );
+  assert.deepEqual(
+    mock.calls.map((call) => call.arguments),
+    [
+      [{ reason: "no answer" }, "a change by the portal isn't confirmed by all servers yet"],
+      [{ reason: "SMTP_URL isn't set" }, "the link of a signup can't be mailed"],
+    ],
+  );
+});
+
+test("keys that are made while a request for one more waits count for it, too", async (t) => {
+  for (const [path, body] of [
+    ["/portal/keys/create", {}],
+    ["/portal/keys/rotate", { id: 1, overlap_hours: 1 }],
+  ] as const) {
+    const { portal, key } = await signedUp(t);
+    const { atomically } = portal.store;
+    t.mock.method(portal.store, "atomically", (work: () => unknown) => {
+      for (let i = portal.store.keys.ofAccount(1).length; i < 20; i++)
+        portal.store.keys.create(1, hashKey(`${path} ${i}`), "0000", null, later(1_000_000));
+      return atomically.call(portal.store, work);
+    });
+    const reply = await portal.ask(path, body, { key, at: later(1_000_000) });
+    assert.deepEqual([reply.status, portal.store.keys.ofAccount(1).length], [429, 20], path);
+  }
 });

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { parse } from "csv-parse/sync";
 import { stayDeductibles } from "../../../datasets/deductibles.ts";
 import { money } from "../../../server/shared/browser/format.ts";
+import { assertApproved } from "../../support/approved.ts";
 import {
   type Any,
   all,
@@ -14,11 +15,21 @@ import {
   numberOf,
   one,
   open,
+  others,
   textOf,
   texts,
   view,
 } from "../../support/drawn-page.ts";
-import { copies, type FakeElement, pictures, saved, savedBlobs } from "../../support/fake-dom.ts";
+import {
+  blobs,
+  copies,
+  type FakeElement,
+  FakeEvent,
+  painted,
+  pictures,
+  saved,
+  savedBlobs,
+} from "../../support/fake-dom.ts";
 
 /** Tests what a card offers: its numbers as a table, files, links and citations. */
 
@@ -470,4 +481,102 @@ test("a hospital's file has the ranks and medians of its procedures", async () =
     assert.ok(picture.includes(text), `${text} in ${picture}`);
   await press(one(root, ".standing"), "Share", "Copy link");
   assert.equal(new URL(copies.at(-1) ?? "").searchParams.get("year"), "2024.1");
+});
+
+test("a saved map has the states' outlines in it, and a PNG twice as many pixels as the picture", async () => {
+  const root = await open("explore", "/?procedure=5092&year=2021");
+  const map = cardOf(root, "Where hospitals charge more");
+  others.set(
+    "/states.svg",
+    () => new Response('<svg><path id="TX" d="M1 2l3 4z"/><path id="CA" d="M5 6l7 8z"/></svg>'),
+  );
+  await press(map, "Download", "SVG");
+  const drawing = pictures.at(-1) ?? assert.fail();
+  assert.equal(
+    all(drawing, "use").filter((use) => /#(TX|CA)$/.test(use.getAttribute("href") ?? "")).length,
+    0,
+  );
+  const paths = all(drawing, 'path[d="M1 2l3 4z"]');
+  assert.ok(paths.length > 0 && paths.every((path) => !path.hasAttribute("id") && path.hasAttribute("fill")));
+  await press(map, "Download", "PNG");
+  const [image, ...place] = painted.at(-1) ?? assert.fail();
+  const picture = pictures.at(-1) ?? assert.fail();
+  const [width, height] = ["width", "height"].map((name) => 2 * numberOf(picture, name));
+  assert.deepEqual([image.width, image.height, ...place], [width, height, 0, 0, width, height]);
+  assert.ok(image.src.startsWith("data:image/svg+xml;charset=utf-8,"));
+  assert.deepEqual(
+    [await savedBlobs.at(-1)?.text(), savedBlobs.at(-1)?.type],
+    [`${width} × ${height}`, "image/png"],
+  );
+  for (const [fault, value, said] of [
+    ["refused", "image/png", "PNG wasn't saved: this browser can't make one; try SVG"],
+    ["undecoded", "data:", "PNG wasn't saved: this browser can't draw it; try SVG"],
+  ] as const) {
+    blobs[fault] = value;
+    await press(map, "Download", "PNG");
+    assert.equal(textOf(one(map, ".said")), said);
+    blobs[fault] = "nothing";
+  }
+  others.clear();
+});
+
+test("a text for a picture is broken between words, and within a word that is longer than a line", async () => {
+  const { linesOf } = await import(
+    String(new URL("../../../server/parts/portal/browser/save-picture.ts", import.meta.url))
+  );
+  // Of 100 pixels, a line has 94, and a letter of the tests' browser 6: 15 letters.
+  for (const [text, lines] of [
+    ["", [""]],
+    ["one two three four", ["one two three", "four"]],
+    ["123456789012345 x", ["123456789012345", "x"]],
+    ["a 1234567890123 b", ["a 1234567890123", "b"]],
+    ["a 12345678901234567890", ["a 1234567890123", "4567890"]],
+    ["12345678901234567890", ["123456789012345", "67890"]],
+  ] as const)
+    assert.deepEqual(linesOf(text, 100, 12), lines, text);
+});
+
+test("what can't be copied is shown, to be selected, and two files aren't made at once", async () => {
+  const root = await open("explore", "/?procedure=5092&year=2021");
+  const card = cardOf(root, "How charges");
+  const { clipboard } = navigator;
+  for (const broken of [undefined, { writeText: () => Promise.reject(new Error("not allowed")) }]) {
+    Object.assign(navigator, { clipboard: broken });
+    await press(card, "Share", "Copy link");
+    assert.match(textOf(one(card, ".said")), /^http:\/\/prices\.test\/\?/);
+    assert.equal(button(card, "copied"), undefined);
+  }
+  const command = one(root, ".command");
+  await click(button(command, "copy"));
+  assert.equal(textOf(one(command, '[role="status"]')), "select it and copy");
+  Object.assign(navigator, { clipboard });
+  await click(button(command, "copy"));
+  assert.equal(textOf(one(command, '[role="status"]')), "copied");
+  await press(card, "Share", "Copy link");
+  assert.equal(textOf(one(card, ".said")), "", "what was said of another action is gone");
+  await click(button(card, "Download"));
+  const { length } = savedBlobs;
+  const [svg, csv] = [button(card, "SVG"), button(card, "CSV")];
+  svg?.dispatchEvent(new FakeEvent("click"));
+  await null;
+  await click(csv);
+  assert.deepEqual([savedBlobs.length, saved.at(-1)?.slice(-4)], [length + 1, ".svg"]);
+});
+
+test("a sentence for citing names the first hospitals with the amount that sorts them", async () => {
+  const said: string[] = [];
+  for (const query of [
+    ...["pays", "allowed", "markup", "name", "charge&order=desc"].map(
+      (sort) => `procedure=5092&year=2021&sort=${sort}`,
+    ),
+    ...["procedure=5094&year=2021", "procedure=5194&near=77002&within=400"],
+    "procedure=5194&state=TX&sort=services&order=desc",
+  ]) {
+    const root = await open("explore", `/?${query}`);
+    const card = one(root, ".facilities");
+    await press(card, "Share", "Copy sentence with source");
+    const [sentence] = (copies.at(-1) ?? "").split(" Source: ");
+    said.push(`${query}\n${textOf(one(card, "h2"))}\n${sentence}\n\n`);
+  }
+  assertApproved("pages/cited.txt", said.join(""));
 });

@@ -39,10 +39,12 @@ import {
   one,
   open,
   others,
+  see,
   settings,
   textOf,
   texts,
   type,
+  view,
 } from "../../support/drawn-page.ts";
 import { type FakeElement, FakeEvent, hearInWindow, kept, page, place } from "../../support/fake-dom.ts";
 
@@ -508,11 +510,13 @@ test("words that mean one procedure show it, and the address names it", async ()
 const suggestions = (field: FakeElement) =>
   all(field, '[role="option"]').map((option) => textOf(one(option, "span")));
 
-async function search(field: FakeElement, text: string): Promise<void> {
+/** @param early what is done before the suggestions are there */
+async function search(field: FakeElement, text: string, early?: () => Promise<void>): Promise<void> {
   mock.timers.enable({ apis: ["setTimeout"] });
   try {
     one(field, "input").focus();
     await type(one(field, "input"), text);
+    await early?.();
     mock.timers.tick(250);
     await drawn();
   } finally {
@@ -613,6 +617,63 @@ test("the fields suggest procedures, places and hospitals, and choose them by mo
   assert.equal(one(field("procedure"), "input").value, "");
   assert.match(textOf(root), /What each US hospital charges/);
   assert.equal(one(root, "#q").value, "");
+});
+
+/** Texts that somebody may type into a page's fields. */
+const typed: [address: string, field: string, texts: string[]][] = [
+  [
+    "/?procedure=5112&state=TX&sort=name",
+    "procedure",
+    ["knee", "kn", "biopsy in texas", "scan", "knee replacement frobnicate", "5115", "qqq", "stent ok"],
+  ],
+  ["/?procedure=5112&state=TX&sort=name", "hospital", ["tx", "memorial", "12"]],
+  [
+    "/?procedure=8011&state=MD",
+    "place",
+    [
+      ...["", "ca", "n.y.", "state of maine", "virginia", "carolina", "springfield il", "sprinfield, il"],
+      ...["chicago", "00000", "a", "6061", "washington", "Narnia", "texsa", "new york", "cook county"],
+    ],
+  ],
+];
+const ways = [
+  ...["Enter", "Tab", "ArrowUp Enter", "ArrowDown ArrowDown Tab"],
+  ...["mousedown", "blur", "Enter early", "Tab early"],
+];
+
+test("the fields suggest what was approved, and Enter, Tab and a click lead where was approved", async () => {
+  const lines: string[] = [];
+  for (const [address, name, texts] of typed) {
+    const root = await view("explore", address);
+    const shown = addressOf();
+    for (const [i, text] of texts.entries()) {
+      const [field, way] = [one(root, `.field.${name}`), ways[i % ways.length]];
+      const input = one(field, "input");
+      const press = async () => {
+        for (const key of way.split(" "))
+          if (key === "blur") await fire(input, "blur");
+          else if (key === "mousedown") {
+            const [, second] = all(field, '[role="option"]');
+            await fire(second, "pointerdown", { pointerType: "touch" });
+            await fire(second, "mousedown");
+          } else if (key !== "early") await fire(input, "keydown", { key });
+      };
+      await search(field, text, way.endsWith("early") ? press : undefined);
+      lines.push(`\n${name}: ${text}\n`);
+      for (const one of all(field, "li, p.said, p.unseen")) {
+        const mark = one.getAttribute("aria-selected") === "true" ? ">" : " ";
+        if (textOf(one) !== "") lines.push(`${mark} ${textOf(one)}\n`);
+      }
+      if (!way.endsWith("early")) await press();
+      lines.push(`${way}: ${addressOf()}${page.activeElement === input ? ", in the field" : ""}\n`);
+      page.activeElement = null;
+      if (addressOf() === shown) continue;
+      place.url = new URL(shown, place.url);
+      hearInWindow(new FakeEvent("popstate"));
+      await drawn();
+    }
+  }
+  assertApproved("pages/suggestions.txt", lines.join(""));
 });
 
 test("without JavaScript, the field has words that mean what is shown", async () => {
@@ -957,4 +1018,148 @@ test("the arrow keys go through a picture's numbers, and a menu closes by Escape
   assert.ok(isOpen(), "the focus is still within");
   await fire(one(menu, "button"), "focusout", { relatedTarget: card });
   assert.ok(!isOpen());
+});
+
+test("a page that waits for answers says so, with what it still shows, and asks once for each answer", async (t) => {
+  const { fetch } = globalThis;
+  let release: () => void = () => {};
+  let isHeld = false;
+  const sent: string[] = [];
+  globalThis.fetch = async (path, options) => {
+    sent.push(String(path));
+    if (isHeld) await new Promise<void>((go) => (release = joined(release, go)));
+    return fetch(path, options);
+  };
+  const joined = (one: () => void, other: () => void) => () => {
+    one();
+    other();
+  };
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  try {
+    const root = await open("explore", "/?procedure=5072&year=2021");
+    isHeld = true;
+    const go = async (query: string) => {
+      place.url = new URL(`/?${query}`, place.url);
+      hearInWindow(new FakeEvent("popstate"));
+      await drawn();
+    };
+    const shown = () => [
+      one(root, ".explore").getAttribute("class")?.trim(),
+      one(root, ".explore").getAttribute("aria-busy"),
+      ...texts(root, ".still"),
+    ];
+    await go("procedure=5113&year=2022&sort=name");
+    assert.deepEqual(shown(), ["explore", "false"]);
+    t.mock.timers.tick(299);
+    await drawn();
+    assert.deepEqual(shown(), ["explore", "false"], "what comes soon needs no word");
+    t.mock.timers.tick(1);
+    await drawn();
+    const late = ["explore late", "true", "Still showing Skin growth removal or biopsy, 2021…"];
+    assert.deepEqual(shown(), late);
+    await see(root);
+    const asked = sent.length;
+    await go("procedure=5113&year=2022&sort=name&order=desc");
+    await go("procedure=5113&year=2022&sort=name");
+    assert.equal(
+      sent.filter((path) => path.includes("/procedures/5113")).length,
+      1,
+      sent.slice(asked).join(),
+    );
+    isHeld = false;
+    release();
+    await drawn();
+    assert.deepEqual(shown(), ["explore", "false"]);
+    assert.match(sentence(root), /^In 2022, /);
+    const before = sent.length;
+    await go("procedure=5072&year=2021");
+    assert.equal(sent.length, before, "the way back needs no request");
+    // A failed request leaves what is shown, and says so.
+    globalThis.fetch = async () =>
+      Response.json({ error: { type: "internal_error", message: "it broke" } }, { status: 500 });
+    await go("procedure=5114&year=2022");
+    assert.equal(
+      textOf(one(root, ".band.wrong")),
+      "That didn't work: it broke. Try again Still showing Skin growth removal or biopsy, 2021.",
+    );
+    globalThis.fetch = async () => Promise.reject(new Error("gone"));
+    await go("procedure=5431&year=2022");
+    assert.match(
+      textOf(one(root, ".band.wrong")),
+      /^The server can't be reached\. This page tries again every few seconds\. Try now/,
+    );
+    assert.equal(all(root, ".still").length, 0);
+    // Before the first answer there is nothing to show.
+    const waits: ((error: Error) => void)[] = [];
+    globalThis.fetch = () => new Promise((_, fail) => waits.push(fail));
+    for (const [name, address] of [
+      ["data", "/data"],
+      ["account", "/account"],
+      ["reference", "/reference"],
+      ["facility", "/facilities/000010?year=2021"],
+      ["explore", "/?procedure=5116&year=2022"],
+    ] as const) {
+      if (name === "account") kept.setItem("hcqs-key", "hcq_own");
+      const early = Date.now() + 400_000;
+      const clock = t.mock.method(Date, "now", () => early);
+      const waiting = await open(name, address);
+      const begun = textOf(waiting);
+      t.mock.timers.tick(300);
+      await drawn();
+      clock.mock.restore();
+      await see(waiting);
+      assert.equal(/Loading…/.test(textOf(waiting)), ["data", "account", "reference"].includes(name), name);
+      assert.doesNotMatch(begun, /Loading…/);
+      // Pages share requests, so none may be left.
+      for (const fail of waits.splice(0)) fail(new Error("gone"));
+      await drawn();
+      kept.removeItem("hcqs-key");
+    }
+  } finally {
+    globalThis.fetch = fetch;
+  }
+});
+
+test("a text that was typed before the script ran is searched for, and a text that is too long for its field stands below it", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const input = page.createElement("input");
+  const field = page.createElement("div");
+  field.setAttribute("class", "field");
+  Object.defineProperty(input, "defaultValue", { value: "" });
+  for (const [name, value] of Object.entries({ name: "procedure", value: "knee" }))
+    input.setAttribute(name, value);
+  field.append(input);
+  let root = await open("explore", "/?procedure=5091&year=2021", {}, [field]);
+  assert.equal(one(root, ".field.procedure input").value, "knee");
+  assert.equal(one(root, ".field.place input").value, "Whole nation");
+  const widths = { scrollWidth: 101, clientWidth: 100 };
+  for (const [scrollWidth, isCut] of [
+    [101, true],
+    [100, false],
+  ] as const) {
+    Object.assign(Object.getPrototypeOf(input), { ...widths, scrollWidth });
+    root = await open("explore", "/?procedure=5091&year=2021&state=TX");
+    assert.equal(textOf(one(root, ".field.procedure small")).startsWith("Breast lump removal · 5091"), isCut);
+    assert.deepEqual(texts(root, ".field.place small"), isCut ? ["Texas"] : []);
+  }
+  for (const name of Object.keys(widths)) delete Object.getPrototypeOf(input)[name];
+});
+
+test("a click in a row compares its hospital, unless text is selected or a link is clicked", async (t) => {
+  const root = await open("explore", "/?procedure=5092&year=2021");
+  const row = () => all(root, ".facilities tbody tr")[0];
+  const compared = () => place.url.searchParams.get("with");
+  for (const [selection, on, expected] of [
+    [{ isCollapsed: false }, "td", null],
+    [{ isCollapsed: true }, "a", null],
+    [{ isCollapsed: true }, "td", "000010"],
+    [null, "td", null],
+  ] as const) {
+    const { mock } = t.mock.method(globalThis, "getSelection", () => selection);
+    const cell = one(row(), on);
+    if (on === "a") cell.setAttribute("target", "_blank");
+    await click(cell);
+    assert.equal(compared(), expected, JSON.stringify(selection));
+    mock.restore();
+  }
 });

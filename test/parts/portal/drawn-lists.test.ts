@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { stayDeductibles } from "../../../datasets/deductibles.ts";
+import { ApiError } from "../../../server/api/errors.ts";
 import { change, money, times, whole } from "../../../server/shared/browser/format.ts";
 import {
   type Any,
@@ -8,8 +9,10 @@ import {
   all,
   answer,
   click,
+  drawn,
   one,
   open,
+  others,
   textOf,
   texts,
   type,
@@ -393,6 +396,58 @@ test("a hospital's list begins with the chosen procedure, is short at first, and
   await type(one(root, 'input[name="find"]'), "zz");
   assert.equal(rowsOf(root, ".standing").length, 0);
   assert.match(textOf(one(root, ".standing")), /“zz” is short/);
+});
+
+test("words that no title has are searched for, and the list says what they mean or why nothing is left", async (t) => {
+  const { facility, data } = answer(`/healthcare/facilities/${hospital()}`);
+  const root = await open("facility", `/facilities/${facility.ccn}?sort=charge`);
+  const codes = () => rowsOf(root, ".standing").map((row) => paramsOf(hrefOf(one(row, "th a"))).procedure);
+  const said = () =>
+    texts(one(root, ".standing"), 'p[role="status"]')
+      .filter((text) => text !== "Copied.")
+      .join("");
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const find = async (words: string) => {
+    await type(one(root, 'input[name="find"]'), words);
+    t.mock.timers.tick(249);
+    await drawn();
+    const before = said();
+    t.mock.timers.tick(1);
+    await drawn();
+    return [before, said()];
+  };
+  const has = (code: string) => data.some((row: Any) => row.code === code);
+  const meant = (words: string) =>
+    answer(`/versions/2024.1/search?q=${encodeURIComponent(words)}&type=procedure&limit=50`).data.map(
+      (one: Any) => one.code,
+    );
+  const sorted = (some: string[]) =>
+    data
+      .filter((row: Any) => some.includes(row.code))
+      .toSorted((a: Any, b: Any) => a.submitted_charge - b.submitted_charge)
+      .map((row: Any) => row.code)
+      .slice(0, 10);
+  // A word that only a search understands.
+  const [known, unknown] = ["66984", "27447"].toSorted((a) => (has(meant(a)[0]) ? -1 : 1));
+  for (const words of ["lens cloud", "66984", "27447", "33208", "63685"]) {
+    const [before, after] = await find(words);
+    const own = sorted(meant(words));
+    assert.deepEqual(codes(), own, words);
+    assert.equal(before, "Searching…", words);
+    if (own.length > 0) assert.equal(after, "", words);
+    else assert.match(after, /It has no price for .*\.$/, words);
+  }
+  assert.ok(known !== unknown);
+  assert.match((await find("xyzzy"))[1], /^Nothing matches “xyzzy”\. This data has operations/);
+  assert.match((await find("mri"))[1], /^MRI: not in this data\.$/);
+  others.set("/api/v1/versions/2024.1/search", () => {
+    throw new ApiError("internal_error", "the search broke");
+  });
+  assert.deepEqual(await find("unheard of"), ["Searching…", "The search broke."]);
+  others.clear();
+  await find("");
+  assert.equal(codes().length, Math.min(10, data.length));
+  assert.equal(said(), "");
 });
 
 test("the hospitals nearby have their distances and prices for the same procedure, and links to compare", async () => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { ApiError } from "../../../server/api/errors.ts";
 import { whole } from "../../../server/shared/browser/format.ts";
 import {
   type Any,
@@ -20,7 +21,7 @@ import {
   texts,
   type,
 } from "../../support/drawn-page.ts";
-import { copies, type FakeElement, kept, saved } from "../../support/fake-dom.ts";
+import { copies, type FakeElement, kept, page, saved } from "../../support/fake-dom.ts";
 
 /** Tests the pages of data versions, accounts, signup and the API. */
 
@@ -504,5 +505,194 @@ test("the form of the signup refuses what the server would, and shows the key th
   kept.removeItem("hcqs-key");
   root = await open("signup", "/signup", { signup: "off" });
   assert.match(textOf(root), /Signup is closed/);
+  others.clear();
+});
+
+const fails = (type: ConstructorParameters<typeof ApiError>[0], message: string, param?: string) => () => {
+  throw new ApiError(type, message, param === undefined ? {} : { param });
+};
+
+test("without its usage or its data, an account's page says why, and tries again", async () => {
+  let root = await openAccount();
+  others.set("/api/v1/usage", fails("rate_limit_exceeded", "the month's requests are used up"));
+  root = await open("account", "/account");
+  assert.equal(
+    textOf(one(root, ".band.wrong")),
+    "The month's requests are used up. Keys and warnings can be changed meanwhile. Try again",
+  );
+  others.set("/api/v1/usage", () => usage(0, 0, [0]));
+  await click(button(root, "Try again"));
+  assert.equal(textOf(one(root, ".figure")), "0 of 0 this month; 0 left until December 1");
+  assert.equal(one(root, ".meter").getAttribute("class"), "meter bad");
+  others.set("/portal/account", fails("internal_error", "it broke"));
+  root = await open("account", "/account");
+  assert.equal(textOf(one(root, ".band.wrong")), "That didn't work: it broke. Try again");
+  assert.deepEqual(texts(root, "button"), ["Try again", "Sign out"]);
+  await click(button(root, "Sign out"));
+  assert.equal(kept.getItem("hcqs-key"), null);
+  others.clear();
+});
+
+test("what an account's forms get refused is said at the field, or below the form", async () => {
+  let root = await openAccount();
+  const forms = () => all(one(root, ".warnings"), "form");
+  const save = async (form: FakeElement, text: string) => {
+    await type(one(form, "input"), text);
+    await fire(form, "submit");
+    return texts(form, ".error, .good").filter(Boolean);
+  };
+  for (const [name, [kind, message, param], said] of [
+    ["email", ["invalid_parameter", "email is x, expected an address", "email"], "This must be an address."],
+    ["email", ["missing_parameter", "the field email is required", "email"], "This is needed."],
+    ["email", ["invalid_parameter", "too long", "email"], "Too long."],
+    ["email", ["invalid_parameter", "too long!", "url"], "Too long!"],
+    [
+      "email",
+      ["service_unavailable", "nothing can be changed now; try again later"],
+      "Nothing can be changed now; try again later.",
+    ],
+    [
+      "webhook",
+      ["invalid_api_key", "no"],
+      "The server doesn't know this key: it may be incomplete, revoked or expired.",
+    ],
+    ["webhook", ["missing_api_key", "no"], "A key is needed to look."],
+    [
+      "webhook",
+      ["invalid_parameter", "url is x, expected an https URL", "url"],
+      "This must be an https URL.",
+    ],
+  ] as const) {
+    others.set(`/portal/account/${name}`, fails(kind, message, param));
+    const form = forms()[name === "email" ? 0 : 1];
+    assert.deepEqual(await save(form, `${said}`), [said]);
+    const isOfField = param === (name === "email" ? "email" : "url");
+    assert.equal(one(form, "input").getAttribute("aria-invalid"), isOfField ? "true" : null, message);
+    await type(one(form, "input"), "changed");
+    assert.deepEqual(
+      texts(form, ".error").filter(Boolean),
+      isOfField ? [] : [said],
+      "a changed value isn't refused",
+    );
+  }
+  others.set("/portal/account/email", () => ({}));
+  others.set("/portal/account/webhook", () => ({ webhook: null }));
+  assert.deepEqual(await save(forms()[0], " b@example.com "), ["Warnings go to b@example.com."]);
+  assert.deepEqual(requests.findLast(({ path }) => path.endsWith("/email"))?.body, {
+    email: "b@example.com",
+  });
+  assert.deepEqual(await save(forms()[1], " "), ["Nothing is posted."]);
+  root = await open("account", "/account", { mail: false });
+  assert.equal(forms().length, 1);
+  assert.match(
+    textOf(one(root, ".warnings").parentNode),
+    /used, posted to your webhook; this server sends no e-mail/,
+  );
+
+  // A key without an end, a rotation without a number of hours, and what is closed again.
+  root = await openAccount();
+  others.set("/portal/keys/create", () => ({ id: 9, key: ownKey, expires: null }));
+  await click(button(root, "new key"));
+  const making = all(root, "form").find((form) => button(form, "Make the key"));
+  await fire(making, "submit");
+  assert.deepEqual(requests.findLast(({ path }) => path.endsWith("/create"))?.body, { expires: null });
+  assert.match(textOf(root), /A key was made\./);
+  root = await openAccount();
+  const [row] = all(root, ".keys li");
+  await click(button(row, "rotate"));
+  await type(one(row, "input"), " ");
+  others.set(
+    "/portal/keys/rotate",
+    fails("invalid_parameter", "overlap_hours is null, expected hours", "overlap_hours"),
+  );
+  await fire(one(row, "form"), "submit");
+  assert.deepEqual(requests.findLast(({ path }) => path.endsWith("/rotate"))?.body, {
+    id: 3,
+    overlap_hours: null,
+  });
+  assert.match(textOf(one(row, "form")), /This must be hours\./);
+  await click(button(row, "rotate"));
+  assert.equal(all(row, "form").length, 0);
+  await click(button(row, "revoke"));
+  await click(button(row, "Keep it"));
+  assert.equal(all(row, ".confirm").length, 0);
+  others.clear();
+  kept.removeItem("hcqs-key");
+});
+
+test("a new key takes another one's place in the browser only if the visitor wants it", async () => {
+  const made = `hcq_${"m".repeat(49)}`;
+  const root = await openAccount();
+  others.set("/portal/keys/create", () => ({ id: 9, key: made, expires: null }));
+  await click(button(root, "new key"));
+  await fire(
+    all(root, "form").find((form) => button(form, "Make the key")),
+    "submit",
+  );
+  const box = one(root, 'input[type="checkbox"]');
+  assert.match(
+    textOf(box.parentNode),
+    /Keep it in this browser, in place of …WXYZ \(not on a shared computer\)/,
+  );
+  for (const isKept of [true, false]) {
+    box.checked = isKept;
+    await fire(box, "change");
+    assert.equal(kept.getItem("hcqs-key"), isKept ? made : ownKey);
+    assert.equal(asksToStay(), false);
+  }
+  others.clear();
+  kept.removeItem("hcqs-key");
+});
+
+test("the signup waits as long as the server wants, and says what it refuses and which links don't work", async (t) => {
+  const sent: Any[] = [];
+  let ms = 1000.5;
+  t.mock.method(performance, "now", () => ms);
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  others.set("/portal/signup", (body) => sent.push(body) && { sent: true });
+  let root = await open("signup", "/signup", { mail: false, minElapsedMs: 5 });
+  assert.match(textOf(root), /So that the operator can reach you\. This server sends no mail\./);
+  const fill = async (name: string, text: string) => type(one(root, `input[name="${name}"]`), text);
+  await fill("name", " Ann ");
+  await fill("email", "ann@example.com");
+  await fill("website", "http://spam.example");
+  ms += 2;
+  await fire(one(root, "form.fields"), "submit");
+  t.mock.timers.tick(3);
+  await drawn();
+  assert.deepEqual([sent, textOf(one(root, 'p[role="status"]'))], [[], "One moment…"]);
+  ms += 4.2;
+  t.mock.timers.tick(1);
+  await drawn();
+  assert.deepEqual(sent, [
+    { name: " Ann ", email: "ann@example.com", website: "http://spam.example", elapsedMs: 6 },
+  ]);
+  assert.match(textOf(root), /Check your e-mail/);
+  assert.equal(page.activeElement, one(root, "h1"), "screen readers read the result");
+  await click(button(root, "enter the address again"));
+  assert.equal(one(root, 'input[name="email"]').value, "ann@example.com");
+  others.set("/portal/signup", fails("invalid_parameter", "email is x, expected another one", "email"));
+  await fire(one(root, "form.fields"), "submit");
+  assert.match(textOf(one(root, "form.fields")), /This must be another one\./);
+  others.set("/portal/signup", fails("forbidden", "signup is closed"));
+  await fire(one(root, "form.fields"), "submit");
+  assert.match(textOf(one(root, "form.fields")), /Signup is closed\./);
+  for (const own of [null, ownKey]) {
+    if (own !== null) kept.setItem("hcqs-key", own);
+    others.set("/portal/signup/confirm", fails("service_unavailable", "try again"));
+    root = await open("signup", "/signup?token=abc");
+    await click(button(root, "Make my key"));
+    assert.match(textOf(root), /Try again\./);
+    others.set("/portal/signup/confirm", fails("invalid_parameter", "the token isn't valid", "token"));
+    await click(button(root, "Make my key"));
+    assert.match(textOf(one(root, "h1")), /This link isn't valid any more/);
+    assert.match(textOf(root), /is older than 24 hours/);
+    assert.equal(/I have the key that it made/.test(textOf(root)), own === null);
+    assert.equal(/This browser has a key: your account/.test(textOf(root)), own !== null);
+  }
+  root = await open("signup", "/signup", { signup: "off" });
+  assert.match(textOf(root), /This browser has a key: your account\./);
+  assert.equal(all(root, "form").length, 0);
+  kept.removeItem("hcqs-key");
   others.clear();
 });

@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { money, percent, whole } from "../../../server/shared/browser/format.ts";
+import {
+  change,
+  counted,
+  money,
+  percent,
+  printable,
+  times,
+  whole,
+} from "../../../server/shared/browser/format.ts";
 import {
   type Any,
   addressOf,
@@ -15,7 +23,8 @@ import {
   texts,
   view,
 } from "../../support/drawn-page.ts";
-import type { FakeElement } from "../../support/fake-dom.ts";
+import { type FakeElement, page, place } from "../../support/fake-dom.ts";
+import { seededRandom } from "../../support/random.ts";
 
 /** Tests that pictures show the API's numbers: at their places on a scale, in notes, and in texts. */
 
@@ -564,4 +573,142 @@ test("a hospital's years have its own charges and allowed amounts, beside the na
     ].toSorted(),
   );
   assert.deepEqual(texts(picture, ".tick.strong"), ["2022"]);
+});
+
+test("the map's states are reached by keys, and chosen and given up by Enter and by clicks", async () => {
+  const root = await open("explore", "/?procedure=5092&year=2021&with=000010");
+  const map = () => one(root, ".map .picture");
+  const stateIn = () => place.url.searchParams.get("state");
+  const noteOf = async (key: string) => {
+    await fire(map(), "keydown", { key });
+    return [all(map(), ".pointed").length, ...noteIn(map())];
+  };
+  assert.deepEqual(await noteOf("Enter"), [0], "no state is active yet");
+  assert.equal(stateIn(), null);
+  assert.deepEqual(await noteOf("End"), [1, "Wyoming: no prices", "The data has no hospital there"]);
+  assert.deepEqual((await noteOf("ArrowRight"))[1], "Alabama: no prices");
+  for (const key of ["Enter", " "]) {
+    await fire(one(map(), '[data-state="NY"]'), "pointerenter");
+    assert.deepEqual(noteIn(map()), [
+      "New York: $4,500",
+      "8 hospitals, $1,000 to $8,000",
+      "Medicare allows $335",
+    ]);
+    await noteOf(key);
+    assert.equal(stateIn(), key === "Enter" ? "NY" : null, "a chosen state is given up");
+  }
+  await fire(map(), "pointerleave");
+  assert.equal(all(map(), ".pointed").length, 0);
+  const texas = () => one(map(), '[data-state="TX"]');
+  await fire(texas(), "pointerenter");
+  assert.deepEqual(noteIn(map()), ["Texas: $9,000", "a single hospital", "Medicare allows $380"]);
+  await fire(texas(), "click");
+  assert.equal(stateIn(), "TX");
+  await fire(texas(), "click");
+  assert.equal(stateIn(), null);
+});
+
+test("a number that another answer doesn't have is no longer shown, and a removed chip leaves the focus near", async () => {
+  const root = await open("explore", "/?procedure=5092&year=2021&with=000010");
+  const picture = () => one(one(root, ".spread"), ".picture");
+  await fire(picture(), "keydown", { key: "End" });
+  assert.deepEqual(noteIn(picture()), ["$9,000", "Hospital 000018", "City in TX, TX"]);
+  const wider = page.createElement("a");
+  wider.setAttribute("href", "/?procedure=5092&year=2021&with=000010&state=TX");
+  root.append(wider);
+  await fire(wider, "click");
+  assert.equal(all(picture(), ".facility-dot").length, 1);
+  assert.deepEqual(noteIn(picture()), []);
+  for (const [name, field, left] of [
+    ["Texas", ".place input", ["000010", null]],
+    ["Hospital 000010", ".hospital input", [null, null]],
+  ] as const) {
+    await fire(
+      all(root, ".chips a.chip").find((chip) => textOf(chip).includes(name)),
+      "click",
+    );
+    assert.equal(page.activeElement, one(root, field));
+    assert.deepEqual(
+      ["with", "state"].map((each) => place.url.searchParams.get(each)),
+      left,
+    );
+  }
+  const years = await open("explore", "/?procedure=5072&year=2022");
+  const trend = all(years, ".card").find((each) => textOf(one(each, "h2")).startsWith("Over the years"));
+  const reach = one(trend ?? years, ".reach");
+  await fire(reach, "pointerdown");
+  const first = noteIn(one(trend ?? years, ".picture"));
+  assert.ok(first.length > 0);
+  await fire(one(trend ?? years, ".picture"), "pointerleave");
+  await fire(reach, "pointerenter");
+  assert.deepEqual(noteIn(one(trend ?? years, ".picture")), first);
+});
+
+test("labels of a scale stay within the picture, in their order, without touching each other", async () => {
+  const moduleAt = (path: string) => import(String(new URL(`../../../server/${path}`, import.meta.url)));
+  const { dollarScale, letterWidth, placedTicks } = await moduleAt("parts/portal/browser/picture.ts");
+  const { leastWidths } = await moduleAt("shared/browser/labels.ts");
+  const random = seededRandom(20_261_130);
+  for (let i = 0; i < 300; i++) {
+    const width = random.pick([...leastWidths, 700]);
+    const [low, ratio] = [10 ** (1 + 4 * random.next()), 10 ** (3 * random.next())];
+    const scale = dollarScale([low, low * ratio]);
+    assert.ok(scale(low) > 0 && scale(low * ratio) < 100);
+    const [from, to] = scale.domain();
+    assert.ok(to / from >= 3.99, `the scale spans at least four times its least amount: ${to / from}`);
+    const labels = placedTicks(scale, width);
+    assert.ok(
+      labels.length >= (width >= 220 ? 2 : 1),
+      `${labels.length} labels on ${width} pixels, ${low} × ${ratio}`,
+    );
+    let end = -letterWidth;
+    for (const { at, text, anchor } of labels) {
+      isNear(at, scale(amountOf(text)), "a label's place");
+      const length = text.length * letterWidth;
+      const begin = (at * width) / 100 - { start: 0, middle: length / 2, end: length }[anchor as "start"];
+      assert.ok(begin >= end + letterWidth - 1e-9 || end < 0, "labels are apart");
+      assert.ok(begin >= -1e-9 && begin + length <= width + 1e-9, `${text} is within ${width} pixels`);
+      end = begin + length;
+    }
+  }
+});
+
+test("a label that would touch the one before it is left out, and those at the edges are anchored there", async () => {
+  const { placedLabels } = await import(
+    String(new URL("../../../server/shared/browser/labels.ts", import.meta.url))
+  );
+  // On 100 pixels, each label is 20 pixels long, and a blank between two labels is 10.
+  for (const [places, shown] of [
+    [[0, 40], "0 start"],
+    [[0, 41], "0 start, 41 middle"],
+    [[9, 90], "9 start, 90 middle"],
+    [[10, 91], "10 middle, 91 end"],
+    [[0, 50, 100], "0 start, 50 middle, 100 end"],
+    [[0, 30, 55, 100], "0 start, 55 middle, 100 end"],
+    [[], ""],
+  ] as const) {
+    const labels = places.map((at) => ({ at, text: "ab" }));
+    const { placed, isWhole } = placedLabels(labels, 100, 10);
+    assert.equal(placed.map(({ at, anchor }: Any) => `${at} ${anchor}`).join(", "), shown);
+    assert.equal(isWhole, placed.length === places.length);
+  }
+});
+
+test("amounts, counts and shares are written for people", () => {
+  const written = [
+    ...[0, 0.004, 0.5, 7.5, 9.99, 9.999, 10, 10.4, 10.5, 999.5, 1234567].map(money),
+    ...[0, 999, 1000, 12345, 1234567].map(whole),
+    ...[0, 0.04, 0.06, 0.96, 1, 1.4, 50.5, 98.9, 99, 99.94, 99.96, 100].map(percent),
+    ...[-12, 0, 12].map(change),
+    ...[1, 1.25, 10].map(times),
+    ...[0, 1, 2, 1000].map((count) => counted(count, "fish", "fishes")),
+    ...["a\u0000b\u202ec\n", "é “x”"].map(printable),
+  ];
+  assert.deepEqual(written, [
+    ...["$0", "$0.00", "$0.50", "$7.50", "$9.99", "$10.00", "$10", "$10", "$11", "$1,000", "$1,234,567"],
+    ...["0", "999", "1,000", "12,345", "1,234,567"],
+    ...["0%", "0%", "0.1%", "1%", "1%", "1%", "51%", "99%", "99%", "99.9%", "100%", "100%"],
+    ...["−12%", "0%", "+12%", "1.0×", "1.3×", "10.0×"],
+    ...["0 fishes", "1 fish", "2 fishes", "1,000 fishes", "a\ufffdb\ufffdc\ufffd", "é “x”"],
+  ]);
 });

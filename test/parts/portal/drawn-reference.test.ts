@@ -1,21 +1,25 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { ApiError } from "../../../server/api/errors.ts";
 import { openapiDocument as openapiBytes } from "../../../server/api/openapi.ts";
 import {
   type Any,
   all,
   answer,
   button,
+  drawn,
   fire,
   one,
+  open,
   others,
   requests,
+  settings,
   textOf,
   texts,
   type,
   view,
 } from "../../support/drawn-page.ts";
-import type { FakeElement } from "../../support/fake-dom.ts";
+import { type FakeElement, FakeEvent, hearInWindow, kept, observers, place } from "../../support/fake-dom.ts";
 
 /** Tests that the page of the API describes each operation, and sends the request that it shows. */
 
@@ -93,6 +97,104 @@ test("each operation has its parameters, fields and errors, and an example reque
       for (const name of Object.keys(schema.properties))
         assert.ok(names.includes(name), `${path}: ${name} of ${fields}`);
   }
+  others.clear();
+});
+
+test("a file is shown as far as its first bytes, if it is text", async () => {
+  const root = await openReference();
+  const section = one(root, '[id="exportCsv"]');
+  section.open = true;
+  await fire(section, "toggle");
+  const shownFor = async (type: string, pieces: readonly string[], length: number, status = 200) => {
+    let isStopped = false;
+    const left = [...pieces];
+    const body = new ReadableStream(
+      {
+        pull(stream) {
+          const piece = left.shift();
+          if (piece === undefined) stream.close();
+          else stream.enqueue(new TextEncoder().encode(piece));
+        },
+        cancel() {
+          isStopped = true;
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    others.set(
+      "/api/v1/export.csv",
+      () =>
+        new Response(body, { status, headers: { "Content-Type": type, "Content-Length": String(length) } }),
+    );
+    await fire(one(section, "form"), "submit");
+    const shown = one(section, ".shown");
+    return {
+      text: one(shown, "pre").textContent,
+      said: texts(shown, "p.small").join(),
+      isStopped,
+      left: left.length,
+      status: textOf(one(shown, "p")),
+    };
+  };
+  const row = `${"x".repeat(8191)}\n`;
+  const more = "… and so on. The curl command gives the whole answer.";
+  const long = await shownFor("text/csv", [row, row, row, row], 4 * row.length);
+  assert.deepEqual([long.text, long.said, long.isStopped, long.left], [row + row, more, true, 2]);
+  const short = await shownFor("text/csv; charset=utf-8", ["a,b\r\n"], 5);
+  assert.deepEqual([short.text, short.said], ["a,b\r\n", ""]);
+  for (const [lines, said] of [
+    [200, ""],
+    [201, more],
+  ] as const) {
+    const { text, ...shown } = await shownFor("text/csv", ["1\n".repeat(lines - 1)], 2 * lines - 2);
+    assert.deepEqual([text.split("\n").length, shown.said], [200, said]);
+  }
+  const unreadable = await shownFor("application/vnd.apache.arrow.stream", ["ARROW"], 5);
+  assert.deepEqual(
+    [unreadable.text, unreadable.said],
+    ["", "This file isn't text. The curl command saves it with -O, or download it from the page Data."],
+  );
+  others.set("/", () => settings);
+  const refused = await shownFor("application/json", ["{}"], 2, 401);
+  assert.match(refused.status, /^401.*Get a key or paste yours\.$/);
+  others.clear();
+});
+
+test("without data or without signup, the reference says so, and marks the section that is read", async (t) => {
+  others.set("/api/v1/openapi.json", () => openapiDocument);
+  others.set("/api/v1/healthcare/procedures", () => {
+    throw new ApiError("internal_error", "no");
+  });
+  // Answers of earlier pages are kept for five minutes.
+  const later = Date.now() + 300_000;
+  const { mock } = t.mock.method(Date, "now", () => later);
+  let root = await open("reference", "/reference", { signup: "off" });
+  mock.restore();
+  const first = one(root, ".first");
+  assert.ok(textOf(first).includes("You get a key from whoever runs this server."));
+  assert.ok(textOf(first).includes("With the synthetic sample that a first start writes, the answer is:"));
+  assert.ok(
+    all(root, "pre").some((pre) =>
+      pre.textContent.includes('rows("/api/v1/healthcare/prices?procedure=5115")'),
+    ),
+  );
+  const current = () => all(root, 'nav.contents a[aria-current="true"]').map((a) => a.getAttribute("href"));
+  assert.deepEqual(current(), []);
+  observers.at(-1)?.see([
+    { isIntersecting: false, target: one(root, '[id="search"]') },
+    { isIntersecting: true, target: one(root, '[id="trends"]') },
+  ]);
+  await drawn();
+  assert.deepEqual(current(), ["#trends"]);
+  place.url = new URL("#trends", place.url);
+  hearInWindow(new FakeEvent("hashchange"));
+  await drawn();
+  assert.equal(one(root, '[id="trends"]').open, true);
+  assert.equal(one(root, '[id="search"]').open, false);
+  kept.setItem("hcqs-key", "hcq_own");
+  root = await open("reference", "/reference");
+  assert.match(textOf(one(root, ".first")), /This browser has a key: see your account\./);
+  kept.removeItem("hcqs-key");
   others.clear();
 });
 

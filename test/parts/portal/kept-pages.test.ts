@@ -217,3 +217,155 @@ test("answers of a place, a hospital or a search are asked again, because pages 
   for (const target of [...targets, ...targets]) answers.at(target);
   assert.equal(reads, 2 * targets.length);
 });
+
+test("a page's query is kept in one order, with repeated parameters, and never with an unknown one", async () => {
+  const { orders, ask, page } = portalWith();
+  const same = ["with=2&with=1&procedure=5072", "procedure=5072&with=2&with=1"];
+  const others = [
+    "procedure=5072&with=1&with=2",
+    "procedure=5072&with=2",
+    "procedure=5072&with=2&with=1&x=1",
+    "x",
+    "x",
+  ];
+  for (const query of [...same, ...others]) ask(query);
+  assert.deepEqual(
+    orders.map(({ wanted }) => wanted.query),
+    ["procedure=5072&with=2&with=1", ...others],
+  );
+  for (const { deliver } of orders) deliver(page("made"));
+  await new Promise(setImmediate);
+  for (const query of [...same, ...others]) ask(query);
+  assert.deepEqual(
+    orders.slice(6).map(({ wanted }) => wanted.query),
+    ["procedure=5072&with=2&with=1&x=1", "x", "x"],
+  );
+});
+
+test("a request for a page is answered by its path, its method and what the client has", async () => {
+  const html = { head: "Content-Type: text/html", etag: '"f"' };
+  const fileAt = (path: string, text: string) => ({ ...html, path, bodies: { identity: Buffer.from(text) } });
+  const hospital = { ...fileAt("/facilities/*", "hospital"), template };
+  const files = [
+    fileAt("/data", "data"),
+    hospital,
+    fileAt("/embed/*", "frame"),
+    fileAt("/*", "missing"),
+    fileAt("/a.css", "style"),
+  ];
+  const orders: WantedPage[] = [];
+  const write = (wanted: WantedPage) => {
+    orders.push(wanted);
+    const isMissing = wanted.path.endsWith("9");
+    return Promise.resolve({
+      page: { body: new Uint8Array(Buffer.from("written")), etag: '"w"', isMissing },
+      cpuMs: 1,
+    });
+  };
+  const portal = new Portal(
+    files,
+    { write },
+    new WorkBudget(100, 100),
+    () => 1000,
+    () => () => {},
+  );
+  const ask = async (
+    path: string,
+    { method = "GET", hasBody = false, query = "", headers = {} as Record<string, string> } = {},
+  ) => {
+    const request = {
+      getHeader: () => "",
+      getQuery: () => query,
+      forEach: (each: (name: string, value: string) => void) => {
+        for (const [name, value] of Object.entries(headers)) each(name, value);
+      },
+    };
+    const reply = portal.reply(request, path, method, hasBody);
+    const { status, head, body } = await (reply.later ?? reply);
+    return [
+      status,
+      String(head).split("\r\n"),
+      body === undefined ? undefined : String(Buffer.from(body)),
+    ] as const;
+  };
+  const none = ["Content-Type: text/plain; charset=utf-8", "Cache-Control: no-store"];
+  assert.deepEqual(await ask("/data", { method: "PUT" }), [
+    405,
+    ["405 Method Not Allowed", ...none, "Allow: GET, HEAD"],
+    "only GET and HEAD are allowed here\n",
+  ]);
+  assert.deepEqual(await ask("/data", { hasBody: true }), [
+    400,
+    ["400 Bad Request", ...none],
+    "a request for a page can't have a body\n",
+  ]);
+  for (const [path, status, text] of [
+    ["/data", 200, "data"],
+    ["/a.css", 200, "style"],
+    ["/embed", 200, "frame"],
+    ["/embed/charges", 200, "frame"],
+    ["/embed/states", 200, "frame"],
+    ["/embed/years", 200, "frame"],
+    ["/embed/hospitals", 200, "frame"],
+    ["/embed/map", 404, "missing"],
+    ["/embed/years/x", 404, "missing"],
+    ["/*", 404, "missing"],
+    ["/nothing", 404, "missing"],
+    ["/facilities/", 404, "missing"],
+    ["/facilities/1/2", 404, "missing"],
+    ["/x/facilities/1", 404, "missing"],
+    ["/facilities/000001", 200, "written"],
+    ["/facilities/000009", 404, "written"],
+  ] as const) {
+    const [got, [line], body] = await ask(path);
+    assert.deepEqual([got, line, body], [status, status === 200 ? "200 OK" : "404 Not Found", text], path);
+    const [head] = await ask(path, { method: "HEAD" });
+    assert.equal(head, status, path);
+  }
+  for (const [path, query, to] of [
+    ["/data/", "", "/data"],
+    ["/data/", "a=1&b", "/data?a=1&b"],
+    ["/facilities/000001/", "year=2021", "/facilities/000001?year=2021"],
+    ["/nothing/", "", undefined],
+    ["/data//", "", undefined],
+  ] as const) {
+    const [status, lines, body] = await ask(path, { query });
+    if (to === undefined) assert.deepEqual([status, body], [404, "missing"], path);
+    else
+      assert.deepEqual(
+        [status, lines, body],
+        [
+          308,
+          ["308 Permanent Redirect", ...none, `Location: ${to}`],
+          `this page is at ${to.split("?")[0]}\n`,
+        ],
+      );
+  }
+  for (const [path, tag, status] of [
+    ["/data", '"f"', 304],
+    ["/data", '"x"', 200],
+    ["/facilities/000001", '"w"', 304],
+    ["/facilities/000001", '"f"', 200],
+    ["/facilities/000009", '"w"', 404],
+    ["/nothing", '"f"', 404],
+  ] as const) {
+    const [got, [line], body] = await ask(path, { headers: { "if-none-match": tag } });
+    assert.deepEqual(
+      [got, line, body === undefined],
+      [status, { 200: "200 OK", 304: "304 Not Modified", 404: "404 Not Found" }[status], status === 304],
+      `${path} ${tag}`,
+    );
+  }
+  const before = orders.length;
+  await ask("/facilities/000001");
+  assert.equal(orders.length, before, "a written page is kept");
+  await ask("/facilities/000009");
+  assert.equal(orders.length, before + 1, "and that of a hospital that isn't there is not");
+});
+
+test("an answer that fails for another reason than the request isn't taken for absent data", () => {
+  const answers = new PageAnswers(() => {
+    throw new TypeError("a fault");
+  });
+  assert.throws(() => answers.at("/some"), { name: "TypeError", message: "a fault" });
+});

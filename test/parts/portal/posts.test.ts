@@ -108,3 +108,45 @@ test("a body that isn't UTF-8 is rejected", async () => {
   }
   assert.equal(asked.length, 1);
 });
+
+test("what is wrong with a post is said, and the control thread gets what is right with the client's address", async () => {
+  const { asked, busy, reply } = posts(0, async () => ({
+    status: 201,
+    body: { é: 1 },
+    headers: { "Retry-After": "5" },
+  }));
+  const made = await reply({ path: "/portal/keys", authorization: "Bearer x" });
+  const head = [
+    "Content-Type: application/json",
+    "Cache-Control: no-store",
+    "X-Content-Type-Options: nosniff",
+  ];
+  assert.deepEqual(
+    [made.status, String(made.head).split("\r\n"), String(made.body)],
+    [201, ["201 Created", ...head, "Retry-After: 5"], '{"é":1}'],
+  );
+  assert.deepEqual(asked, [
+    {
+      path: "/portal/keys",
+      body: "{}",
+      authorization: "Bearer x",
+      address: asked[0].address,
+      requestId: "test-1",
+    },
+  ]);
+  for (const [refused, status, message] of [
+    [await reply({ body: undefined }), "413 Payload Too Large", "a body has at most 16384 bytes"],
+    [
+      await reply({ contentType: "text/plain" }),
+      "415 Unsupported Media Type",
+      "a body is JSON in UTF-8: send Content-Type: application/json",
+    ],
+    [busy("client"), "429 Too Many Requests", "too many posts from your address at once; retry in 1 s"],
+    [busy("all"), "503 Service Unavailable", "too many posts at once; try again"],
+  ] as const) {
+    assert.equal(String(refused.head).split("\r\n")[0], status);
+    assert.equal(refused.status, Number(status.slice(0, 3)));
+    assert.equal(JSON.parse(String(refused.body)).error.message, message);
+  }
+  assert.equal(asked.length, 1);
+});

@@ -261,6 +261,11 @@ test("with SIGNUP=email, signup mails a link that creates the account once", asy
   assert.equal(to, "ann@example.com");
   assert.doesNotMatch(data, /script/);
   const [token] = tokens();
+  assert.match(data, /^Subject: Your API key for hospital charges: confirm your address$/m);
+  assert.equal(
+    data.split("\n\n").slice(1).join("\n\n").replaceAll("=\n", "").replaceAll("=3D", "=").trim(),
+    `Somebody asked for an API key with this e-mail address. If it was you, open this link within 24 hours:\n\nhttps://prices.example.com/signup?token=${token}\n\nIf it wasn't you, ignore this e-mail.`,
+  );
   const again = new Portal(t, { signup: "email", mailer }, folder);
   const made = await again.done("/portal/signup/confirm", { token });
   assert.match(String(made.account), /^Ann-script-[a-z2-7]{6}$/);

@@ -32,8 +32,8 @@ const around = ["60614", "77002", "Houston, TX", "springfield", "cook county", "
 const radiuses = ["1", "100", "500", "-4"];
 /** Addresses of a hospital's page and of pictures are fewer. */
 const hospitals = ["/facilities/990003", "/facilities/000001", "/facilities/999999"];
-const embeds = ["/embed/map", "/embed/spread", "/embed/trend"];
-const pages = 150;
+const embeds = ["/embed/states", "/embed/charges", "/embed/years", "/embed/hospitals", "/embed"];
+const pages = 50;
 
 /** A page's HTML as lines of text, with the addresses of its links. */
 function linesOf(page: string): string[] {
@@ -65,6 +65,70 @@ function* drawnAddresses(): Iterable<[path: string, parameters: URLSearchParams]
   }
 }
 
+/** Words, places, years and hospitals whose pages say what few others say. */
+const special = [
+  ...["60614", "sprinfield il", "springfield", "in texas", "ok", "frobnicate", "in chicago 60614"].map(
+    (where) => `/?q=knee replacement ${where}`,
+  ),
+  ...["springfield", "in texas", "near 60614", "in chicago", "frobnicate in texas"].map(
+    (where) => `/?q=biopsy ${where}`,
+  ),
+  ...["brain scan in texas", "mri knee replacement", "mri xyzzy", "dental crown", "insulin", "ct biopsy"],
+  ...["60614", "texas", "new york", "springfield", "sprinfield il", "sprinfield", "cook county, il", "a"],
+  ...["me knee replacement", "ingrown toenail frobnicate", "5072", "99999", "J1234", "sacred heart", "la"],
+].map((one) => (one.startsWith("/") ? one : `/?q=${one}`));
+const others = [
+  ...["knee replacement ok", "biopsy", "knee replacement frobnicate", "knee replacement"].map(
+    (words) => `procedure=5115&q=${words}`,
+  ),
+  ...[
+    "near=chicgo, il",
+    "near=Narnia",
+    "near=21201&within=10",
+    "near=Guam",
+    "state=PR",
+    "near=60614&sort=pays",
+  ],
+  ...[
+    "versions=1999.1,1998.1",
+    "year=2010&versions=2023.2",
+    "with=999999",
+    "versions=2022.1,2024.1&with=990032",
+    "versions=2021.1,2022.1",
+    "near=60614&with=990003,999999",
+  ],
+].map((one) => (one.startsWith("procedure") ? `/?${one}` : `/?procedure=5072&${one}`));
+const years = [
+  ...[
+    "/?year=2020",
+    "/?year=2021",
+    "/?year=2023.1",
+    "/facilities/1?year=2021",
+    "/facilities/00003?year=2021",
+  ],
+  ...["/facilities/1.0", "/facilities/210001", "/facilities/abc", "/facilities/990003?year=2010"],
+  ...["/facilities/000001?year=2021&procedure=5093", "/facilities/000002?year=2021&procedure=5072"],
+  ...[
+    "/facilities/000003?year=2021",
+    "/facilities/000011?year=2021",
+    "/facilities/000018?year=2021&procedure=5092",
+  ],
+  ...["/facilities/990003?year=1999&procedure=5112", "/facilities/990003?procedure=5072&near=36641"],
+  ...[
+    "state=TX&with=000003",
+    "state=CA&with=000001,000002",
+    "with=000001,000002,000003",
+    "sort=services",
+  ].map((query) => `/?procedure=5091&year=2021&${query}`),
+  ...[
+    "/?procedure=5094&year=2021&with=000003&state=TX",
+    "/?procedure=5093&year=2021&with=000001",
+    "/?procedure=5093&state=SD&year=2023",
+    "/?procedure=5094&state=SD&year=2023",
+    "/embed",
+  ],
+];
+
 /** An address for each small number of hospitals with a price. */
 function addressesByCount(): [path: string, parameters: URLSearchParams][] {
   const found = new Map<number, URLSearchParams>();
@@ -83,10 +147,15 @@ test("pages at drawn addresses say what was approved", async () => {
   );
   const known = new Set<string>();
   const texts: string[] = [];
-  for (const [path, parameters] of [...drawnAddresses(), ...addressesByCount()]) {
+  const specialAddresses = [...special, ...others, ...years].map((address) => {
+    const [path, query] = address.split("?");
+    return [path, new URLSearchParams(query)] as const;
+  });
+  for (const [path, parameters] of [...drawnAddresses(), ...addressesByCount(), ...specialAddresses]) {
     const { head, body, isMissing } = write(path, `${parameters}`, settings, answers);
     const lines = linesOf(head + body.slice(0, 2).join(""));
-    const digest = hash("sha256", lines.join("\n"), "hex").slice(0, 8);
+    // The digest is of all elements with all attributes.
+    const digest = hash("sha256", `${head}${body.join("")}`, "hex").slice(0, 8);
     texts.push(
       `\n${decodeURIComponent(`${path}?${parameters}`)}${isMissing ? " is missing" : ""}: ${digest}`,
     );

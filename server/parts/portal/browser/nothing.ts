@@ -91,9 +91,11 @@ export function otherMeaning(words: string, year: string | null, ask: Ask): Othe
   if (likely.length > 0) return { unknown: { ...unknown, likely } };
   const path = pathOf("/search", { q: words, type: "facility", limit: mostHospitals }, year);
   const found = unlessFailed(ask<[SearchAnswer]>(path)[0]);
-  const all = found?.data.flatMap((one) => (one.type === "facility" ? [one] : [])) ?? [];
-  const hospitals = found && isFirstMeant(found.data.map(({ score }) => score)) ? all.slice(0, 1) : all;
-  if (hospitals.length > 0 && doubtOf(found ?? new Failure(404, "", "")) === "") return { places, hospitals };
+  if (found !== null && doubtOf(found) === "") {
+    const all = found.data.flatMap((one) => (one.type === "facility" ? [one] : []));
+    const hospitals = isFirstMeant(found.data.map(({ score }) => score)) ? all.slice(0, 1) : all;
+    if (hospitals.length > 0) return { places, hospitals };
+  }
   return namesCounty(words) ? { unknown: { ...unknown, likely } } : null;
 }
 
