@@ -41,8 +41,8 @@ export interface Asked {
   /** The words that name this place. */
   placeWords: readonly string[];
   /**
-   * What is set aside beside other words: the words of a street, codes of diagnoses, codes that no group is known to
-   * include, and places that are unknown or ambiguous.
+   * What the search leaves out: the words of a street, codes of diagnoses, places that are unknown or ambiguous, and, if
+   * other words remain, codes that no group is known to include.
    */
   ignored: readonly string[];
 }

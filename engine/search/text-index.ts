@@ -41,7 +41,7 @@ export interface SearchIndex extends WordTable {
   readonly nameOrder: Uint32Array;
   /** The size of each document's name: 1 for each distinct weak word, `wordSize` for each other word. */
   readonly nameSizes: Uint16Array;
-  /** The position of a city's name, as one word → its facilities, ascending. */
+  /** The position in `words` of a city's name, joined into one word → the facilities in the city, ascending. */
   readonly inCity: ReadonlyMap<number, readonly number[]>;
   /** For each word, one bit per field in which any document has the word. */
   readonly fields: Uint8Array;

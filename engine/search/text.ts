@@ -94,7 +94,7 @@ const beforeInitial = phrasesOf("before-initial");
 /** Whether a letter after a word may be the beginning of a name: `St. E`. */
 export const isBeforeInitial = (word: string) => beforeInitial.has(meaningOf(word));
 
-/** Returns a name as one word, so that abbreviations, spaces, case and accents don't matter. */
+/** Joins a name's words into one, so that abbreviations and spaces don't matter. @param words see `splitWords` */
 export function oneWord(words: readonly string[]): string {
   return words.map(meaningOf).join("");
 }

@@ -19,7 +19,7 @@ const kinds: readonly [characters: RegExp, kind: string][] = [
 
 /**
  * Finds what is wrong with a text: it is too long, has only spaces, or has a forbidden character, such as a tab. An
- * empty text is absent, and right.
+ * empty text stands for an absent one, and has no flaw.
  */
 export function flawIn(text: string, maxCharacters = maxNameCharacters): Flaw | undefined {
   if (text.length > maxCharacters)

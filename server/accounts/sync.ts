@@ -54,7 +54,7 @@ interface Tables {
  */
 export const lookBackMs = 14 * dayMs;
 
-/** Whether all visitors of the pages use a key. */
+/** Tells whether a key is the one that all visitors of the pages share. */
 export type IsForVisitors = (key: StoredKey, account: Account) => boolean;
 
 export class Accounts {

@@ -83,7 +83,7 @@ const needs: Record<string, Need> = {
  */
 export function readAccounts(file: string): MovedAccount[] {
   const accounts = new Map<unknown, MovedAccount>();
-  /** The accounts of the rows that other rows belong to. */
+  /** The account of each key and each event, by id. Rows of other tables belong to these. */
   const owners = { keys: new Map<unknown, unknown>(), events: new Map<unknown, unknown>() };
   const rotated: MovedRow[] = [];
   readRows(file, (table, row) => {

@@ -162,6 +162,6 @@ export interface Doubtful {
   isQuestion?: boolean | undefined;
 }
 
-/** Whether a text is too short for a search: words are found from their third letter on. */
+/** Whether a text is too short for a search: the beginning of a word needs three letters to be found. */
 export const isShort = (text: string) => text.length < 3;
 export const shortText = (text: string) => `“${printable(text)}” is short: write on.`;

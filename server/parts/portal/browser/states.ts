@@ -101,7 +101,7 @@ export interface UnknownPlace {
   text: string;
   /** The cities that have the name, such as `Springfield, IL`. */
   namesakes: string[];
-  /** The cities that a name may mean that no city has. */
+  /** The cities, or the ZIP code, that may be meant if no place is known by the text. */
   likely: string[];
 }
 
