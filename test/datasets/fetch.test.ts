@@ -341,7 +341,7 @@ test("a self-signed certificate is rejected without a retry, and the error names
   await assert.rejects(trial.download(url), {
     name: "DataError",
     message:
-      `${url}: found a certificate that can't be trusted (self-signed certificate), expected a valid one; if a proxy opens ` +
+      `${url}: found a certificate that can't be trusted (self-signed certificate), expected a valid one; if a proxy decrypts ` +
       "TLS connections, or the server has a certificate authority of its own, NODE_EXTRA_CA_CERTS names the file with " +
       "that authority's certificate (PEM)",
   });
