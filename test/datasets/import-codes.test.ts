@@ -9,6 +9,7 @@ import { csvPieces } from "../../engine/query.ts";
 import { addendum, codeLine, hcpcs } from "../support/addendum.ts";
 import { csv, fullCsv, more, optionsFor, otherRow, partWarning, row } from "../support/cms-files.ts";
 import { readBack } from "../support/fixtures.ts";
+import { sampled } from "../support/rounds.ts";
 
 /** Tests imports of a release with the codes of an addendum, and warnings about release and addendum. */
 
@@ -121,19 +122,10 @@ test("suspicious names and addresses are imported as they are, with a warning", 
   };
   const windows1252 = new TextDecoder("windows-1252");
   const twice = (text: string) => windows1252.decode(Buffer.from(text));
-  for (const text of [
-    "D’Angelo",
-    "Café",
-    "Peña",
-    "A – B",
-    "“A",
-    "A®",
-    "Šibenik",
-    "Ünal",
-    "A™",
-    "A…",
-    "2 € St",
-  ])
+  for (const text of sampled(
+    ["D’Angelo", "Café", "Peña", "A – B", "“A", "A®", "Šibenik", "Ünal", "A™", "A…", "2 € St"],
+    2,
+  ))
     for (const misread of [twice(text), twice(twice(text))]) {
       if (/[\u0080-\u009f]/.test(misread)) continue;
       const { warnings, names } = await warned(misread, "B");

@@ -657,7 +657,7 @@ const cells: [columns: string, expected: string, texts: Record<string, string[]>
 test("a cell that a spreadsheet, pandas or R has changed is refused with what to do", async () => {
   for (const [column, expected, byAdvice] of cells)
     for (const [advice, texts] of Object.entries(byAdvice))
-      for (const text of sampled(texts, 3)) {
+      for (const text of sampled(texts, 5)) {
         const options = optionsFor(withCell(column, text));
         const shown = column === "APC_Cd" ? text.trim() : text;
         await assert.rejects(importFile(options, []), {

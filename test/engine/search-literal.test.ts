@@ -18,7 +18,7 @@ import { type Hospital, realHospitals } from "../support/relevance.ts";
 import { rounds, sampled } from "../support/rounds.ts";
 import { checkSentence, sentenceAbout } from "../support/sentences.ts";
 
-/** Tests what searches for facilities promise, with CMS's directory. Literal matches are tested with a quarter of its words, names and cities, other promises with one of 25, and in long trials all with all. */
+/** Tests what searches for facilities promise, with CMS's directory. Literal matches are tested with a quarter of its words, names and cities, other promises with one of 30, and in long trials all with all. */
 
 const seed = 20_260_401;
 const hospitals = realHospitals();

@@ -223,8 +223,9 @@ test("a misspelt city, or a city with another state, has likely cities, and a na
   const likely = (text: string) => likelyCities(image, splitWords(text)).map(({ name }) => name);
   const random = seededRandom(20_260_405);
   const cities = [...new Set(realHospitals().map(({ city, state }) => `${city}, ${state}`))];
+  const typos = rounds(50);
   let found = 0;
-  for (let i = 0; i < 40; ) {
+  for (let i = 0; i < typos; ) {
     const city = random.pick(cities);
     const at = 1 + random.int(city.length - 5);
     const typo = city.slice(0, at) + city.slice(at + 1);
@@ -235,7 +236,7 @@ test("a misspelt city, or a city with another state, has likely cities, and a na
     if (likely(typo).includes(city)) found++;
     assert.ok(likely(typo).length <= 5, typo);
   }
-  assert.ok(found >= 38, `${found} of 40`);
+  assert.ok(found >= 0.95 * typos, `${found} of ${typos}`);
   assert.equal(likely("Chicago, TX")[0], "Chicago, IL");
   // Most of these hospitals are around New York.
   assert.equal(likely("Springfield")[0], "Springfield, NJ");

@@ -7,6 +7,7 @@ for (const tests of [
   "api/paging",
   "api/parameters",
   "api/price-key",
+  "datasets/import-codes",
   "datasets/import-errors",
   "engine/changes",
   "engine/exports",
