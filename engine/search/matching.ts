@@ -27,11 +27,11 @@ export const levelMask = (1 << levelBits) - 1;
 
 /** Maximum number of words that a word may be split into or joined from. */
 export const mostParts = 3;
-/** Minimum letters of the beginning of a word, and of several words joined. */
+/** Minimum letters of the beginning of a word. For several joined words, it is `joinedPrefixLetters`. */
 const prefixLetters = 3;
 export const joinedPrefixLetters = 6;
 
-/** Whether a word may begin a longer one. The beginning of a number is another number. */
+/** Whether a word may begin a longer one. A number can't begin a longer number, because that means something else. */
 export const mayBegin = (word: string) => word.length >= prefixLetters && !isNumber(word);
 
 /** A word of a query with its matches. */
@@ -42,8 +42,8 @@ export interface Term {
   /** Words of the index: word << levelBits | level. */
   matches: number[];
   /**
-   * The documents that match other than by a word of the index: level << fieldBits | field. They have the word as
-   * several consecutive words, or they are in a city that has the word, or this and other words, as a nickname.
+   * The documents that match in another way than by a word of the index: level << fieldBits | field. They have the word
+   * as several consecutive words, or they are in a city that has the word as a nickname, alone or with other words.
    */
   phrases: Map<number, number>;
   /** The document that the word identifies by a CCN, an APC code, a HCPCS code or an unofficial name; −1 for none. */
@@ -65,7 +65,7 @@ export function termsOf(
   const terms = [...new Set(words)].map((word): Term => {
     const term = { word, isNeeded: isNeeded(word), matches: [], phrases: new Map(), code: -1 };
     if (term.isNeeded) matchNeeded(image, index, term);
-    // The initial of a saint.
+    // The word may be the initial of a saint's name.
     if (/^[a-z]$/.test(word) && isBeforeInitial(words[words.indexOf(word) - 1] ?? ""))
       matchPrefix(index, Buffer.from(word), [term]);
     matchExactly(index, word, exact, [term]);
@@ -94,7 +94,7 @@ function matchJoined(index: SearchIndex, typed: readonly string[], terms: readon
   if (kind === "facility") matchNickname(index, oneWord(typed), terms);
 }
 
-/** Adds to a needed term what its word matches by its beginning, with typos or in another form, apart, or as a code. */
+/** Adds matches to a needed term: by the beginning of a word, with typos, in another form, written apart, or as a code. */
 function matchNeeded(image: Image, index: SearchIndex, term: Term): void {
   const { word } = term;
   const { kind } = index;
@@ -202,13 +202,13 @@ export function matchSound(index: SearchIndex, { matches }: Term, word: string):
   }
 }
 
-/** Fewer letters may sound like anything. */
+/** Minimum letters of a word that is compared by its sound. A shorter word may sound like anything. */
 const soundLetters = 4;
 const mostTyposOfSound = 3;
 
 const sounds = new WeakMap<SearchIndex, Map<string, number[]>>();
 
-/** The words of names and cities by their sound. A thread makes this for its first search that needs it. */
+/** The words of names and cities by their sound. A thread makes the map at its first search that needs it. */
 function wordsBySound(index: SearchIndex): Map<string, number[]> {
   const known = sounds.get(index);
   if (known !== undefined) return known;
@@ -220,8 +220,10 @@ function wordsBySound(index: SearchIndex): Map<string, number[]> {
 }
 
 /**
- * After the stem's first letter, one letter may be missing or added (masectomy), or be another vowel (histerectomy).
- * Another consonant makes another word. @param parted the number of letters of the stem
+ * Tells whether a word has the stem of a medical word. After the stem's first letter, one letter may be missing or
+ * added (masectomy), or be another vowel (histerectomy). Another consonant makes another word.
+ *
+ * @param parted the number of letters of the stem
  */
 function isSameStem(medical: string, parted: number, word: string): boolean {
   let same = 0;
@@ -314,7 +316,7 @@ export function matchedTerms(
   return matched;
 }
 
-/** The facilities that match every needed term, ascending. */
+/** Returns the facilities that match every needed term, ascending; none if no term is needed. */
 export const facilitiesWith = (index: SearchIndex, terms: readonly Term[]): number[] =>
   documentsWithAll(
     index,
@@ -347,7 +349,7 @@ function documentsOfTerm(index: SearchIndex, { matches, phrases, code }: Term): 
   return documents;
 }
 
-/** Returns those of some documents that match a term. */
+/** Returns the given documents that match a term. */
 export function matching(
   { fields, tokenStart, tokens }: SearchIndex,
   { matches, phrases, code }: Term,
@@ -367,8 +369,8 @@ export function matching(
 let marks = new Uint8Array(0);
 
 /**
- * Returns at least `count` zeros. The caller clears what it sets. New arrays for each word would cost more than the
- * search.
+ * Returns a shared array of at least `count` zeros. The caller must clear what it sets. New arrays for each word would
+ * cost more than the search.
  */
 function marksFor(count: number): Uint8Array {
   if (marks.length < count) marks = new Uint8Array(count);

@@ -31,9 +31,9 @@ export interface SearchAnswer extends Matches {
   matched: string[][];
   /** What is asked for and this data can't have, whatever else is found. */
   absent: readonly Absent[];
-  /** Another search, where letters have two meanings. */
+  /** Another search, if a state's code in the text has two meanings; otherwise null. */
   alternative: Alternative | null;
-  /** Why nothing is found; undefined if something is. */
+  /** Why nothing is found; undefined if something is found. */
   why?: NoMatch;
 }
 
@@ -143,7 +143,7 @@ function alternativeTo(image: Image, asked: Asked, text: string, found: Found): 
 const beforeCity = phrasesOf("before-city");
 const prepositions = [...beforePlace].join("|");
 
-/** An expression for the last time that a word is in a text, perhaps with the preposition before it. */
+/** Returns an expression for the last occurrence of a word in a text, perhaps with the preposition before it. */
 function lastOf(word: string, isWithPreposition: boolean): RegExp {
   const whole = `(?<![\\p{L}\\d])${word}(?![\\p{L}\\d])`;
   const before = isWithPreposition ? `(?:(?<![\\p{L}\\d])(?:${prepositions})\\s+)?` : "";

@@ -13,9 +13,12 @@ export interface WordTable {
   readonly words: TextColumn;
   /** Word → position in `words`. */
   readonly positionOf: ReadonlyMap<string, number>;
-  /** The words of each number of characters, without numbers. */
+  /** The words that aren't numbers, by their number of characters. */
   readonly ofLength: readonly (WordsOfLength | undefined)[];
-  /** The numbers of each number of digits. A third of the words are ZIP codes, and few searches compare them. */
+  /**
+   * The words that are numbers, by their number of digits. A third of all words are ZIP codes, and few searches compare
+   * them.
+   */
   readonly numbersOfLength: readonly (WordsOfLength | undefined)[];
 }
 

@@ -26,12 +26,15 @@ export function foldedCase(text: string): string {
 
 const apostrophes = /['’‘`´]/g;
 
-/** Splits a text at everything that is no letter or digit. `&` becomes the word "and"; an apostrophe divides no word. */
+/**
+ * Splits a text at everything that is no letter or digit. `&` becomes the word "and". An apostrophe doesn't divide a
+ * word.
+ */
 export function plainWords(text: string): string[] {
   return wordsOf(withoutApostrophes(text));
 }
 
-/** The apostrophes go before the accents do: `foldedCase` makes a space of an acute accent that stands alone. */
+/** Removes apostrophes before accents, because `foldedCase` turns an acute accent that stands alone into a space. */
 const withoutApostrophes = (text: string) => foldedCase(text.replace(apostrophes, ""));
 
 /** @param folded see `withoutApostrophes` */
@@ -55,7 +58,7 @@ export function splitWords(text: string): string[] {
       .replaceAll("&", " and ")
       // Letters of procedures, such as D&C, make one word.
       .replace(/\b([dit]) *and *([acd])\b/g, "$1and$2")
-      // The names of codes of this API, before a code without a space.
+      // The name of a kind of code is separated from a code that follows without a space: `apc5115`.
       .replace(/\b(apc|ccn|cpt|hcpcs)(?=\d)/g, "$1 "),
   );
   const words: string[] = [];

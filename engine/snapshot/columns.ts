@@ -29,9 +29,10 @@ export interface DecodedRows {
 }
 
 /**
- * Groups the row groups of a file for reading: neighbouring small ones are read together, up to `rowsPerGroup` rows.
+ * Groups the row groups of a file for reading: neighbouring small row groups are read together, up to `rowsPerGroup`
+ * rows.
  *
- * @returns positions of row groups, and the numbers of their rows
+ * @returns for each read, the positions of its row groups and their total number of rows
  */
 export function readsOf(groups: readonly RowGroup[]): { rowGroups: number[]; rows: number }[] {
   const reads: { rowGroups: number[]; rows: number }[] = [];
@@ -208,7 +209,10 @@ export function isReadable({ type }: Field, kind: "text" | "number"): boolean {
 
 const maxTypeCharacters = 64;
 
-/** Names a column's type, as tools do. The names of a structure's parts may make it long. */
+/**
+ * Names a column's type as tools do. The name is cut to `maxTypeCharacters`, because a structure's parts may make it
+ * long.
+ */
 export function typeName({ type }: Field): string {
   const name = arrow.DataType.isDecimal(type) ? `DECIMAL(${type.precision},${type.scale})` : String(type);
   return name.length > maxTypeCharacters ? `${name.slice(0, maxTypeCharacters - 1)}…` : name;
