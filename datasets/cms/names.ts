@@ -61,7 +61,7 @@ export class Spellings {
     }
   }
 
-  /** The facilities that have two or more spellings, empty ones not counted. */
+  /** The facilities that have two or more spellings. Empty spellings aren't counted. */
   get several(): number[] {
     const named = (facility: number, others: ReadonlyMap<string, number>) =>
       [this.#first[facility], ...others.keys()].filter((text) => text !== "").length;

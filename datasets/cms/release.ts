@@ -73,7 +73,11 @@ export async function readRelease(options: ReleaseOptions): Promise<Release> {
   }
 }
 
-/** Checks a file's first line and last byte, which show most incomplete releases. @throws DataError when it isn't */
+/**
+ * Checks that a file's first line is the header of a release, and that its last line is terminated.
+ *
+ * @throws DataError when one of the two is wrong
+ */
 export async function checkEnds(file: string, subject: string, allowUnterminated: boolean): Promise<void> {
   const handle = await open(file);
   try {

@@ -92,7 +92,7 @@ export function syntheticSnapshot({ dataYear, revision, rows, seed }: SampleOpti
 
 /** Addresses have their own random stream, so that additional draws don't change the numbers of other streams. */
 const addressStream = 1;
-/** The random stream of a year's services has this number plus the year. */
+/** The random stream of a year's beneficiaries, payments and outliers has this number plus the year. */
 const useStream = 10_000;
 
 interface RandomSource {
@@ -172,7 +172,7 @@ function hospitalsFor(rows: number, random: RandomSource, addresses: RandomSourc
   return { facilities, state, size, offered };
 }
 
-/** @param share a quantile of all hospitals, from 0 to below 1 */
+/** Returns the RUCA code at a quantile. @param share a quantile of all hospitals, from 0 to below 1 */
 function ruralUrbanOf(share: number) {
   let reached = 0;
   for (const figures of ruralUrbanFigures) {
@@ -416,7 +416,7 @@ function cityIn(state: number, random: RandomSource): string {
   return `${cityHeads[city % cityHeads.length]} ${cityTails[Math.floor(city / cityHeads.length)]}`;
 }
 
-/** Half of the names begin with the city. The other names can occur in several cities. */
+/** About half of the names begin with the city. The other names can occur in several cities. */
 function facilityName(city: string, random: RandomSource): string {
   const institution = one(institutions, random);
   const kind = random.below(10);

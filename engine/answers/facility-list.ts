@@ -33,7 +33,7 @@ export interface FacilityList {
   filter: FacilityFilter;
   /** Positions of the procedure's rows if the filter has a procedure, otherwise of facilities. */
   items: Uint32Array<ArrayBuffer>;
-  /** The values to sort by; `blank` where absent. */
+  /** The values to sort by. An absent value is `blank`. */
   values: Float64Array;
   /** Distances in tenths of a mile; empty without `near`. */
   distances: Int32Array;
@@ -50,7 +50,7 @@ export interface FacilityPage {
   length: number;
   /** The part's items, as in `FacilityList`. */
   items: Uint32Array;
-  /** Their distances in tenths of a mile; empty without `near`. */
+  /** The items' distances in tenths of a mile; empty without `near`. */
   distances: Int32Array;
   unplaced: number;
   /** Computes the statistics of the whole list; see `summaryOfList`. */

@@ -10,7 +10,7 @@ import { type ExportScope, rowStatuses, ScopeRows, statusOfRow, sumOver } from "
  * kilobytes, and making a piece of this size takes some 50 µs.
  */
 const pieceBytes = 15 * 2 ** 10;
-/** A line has five texts of up to 500 characters with three bytes each. */
+/** A line has five texts of up to 500 characters, and a character has up to three bytes. */
 const maxLineBytes = 10 * 2 ** 10;
 /** Below this length, a loop copies bytes faster than `set`. */
 const minSetBytes = 40;

@@ -87,7 +87,7 @@ const layout = {
   stateOf: uint8,
   /** The position of each facility's ZIP code among the places, or −1. */
   placeOf: int32,
-  /** The rank of each facility's name. Equal names have the same rank. */
+  /** The rank of each facility's name, without case and accents. Equal names have the same rank. */
   nameOrder: uint32,
   /** The number of priced procedures of each facility. */
   pricedProcedures: uint32,
@@ -178,7 +178,7 @@ export interface Description {
   sha256: string;
   /** SHA-256 of the rows alone, in hexadecimal. */
   contentSha256: string;
-  /** Name of the table of places; null without a table. */
+  /** Name of the table of places; null if there is no table. */
   places: string | null;
 }
 

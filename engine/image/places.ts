@@ -46,7 +46,7 @@ const none = new Int32Array(0);
 export const noCities: Cities = { key: [], name: [], zips: [], latitude: [], longitude: [] };
 export const noPlaces: Places = { name: null, zip: none, latitude: none, longitude: none };
 
-/** Finds a five-digit ZIP code among ascending ones. Returns its position, or −1 if there is none. O(log places). */
+/** Finds a five-digit ZIP code among ascending ZIP codes. Returns its position, or −1 if there is none. O(log places). */
 export function findPlace(placeZip: Int32Array, zip: string): number {
   if (zip === "") return -1;
   const wanted = Number(zip);

@@ -4,7 +4,7 @@ import { foldedCase, meaningOf, splitWords } from "./text.ts";
 import { beginsWord, countOf, documentsOf, findWord, isInFields, type SearchIndex } from "./text-index.ts";
 import { closeTo } from "./typos.ts";
 
-/** Splits words of names and cities that are written without blanks, and removes the s of possessives. */
+/** Splits words of names and cities that are written without spaces, and removes the s of possessives. */
 
 const nameFields = (1 << nameField) | (1 << fillerField) | (1 << repeatField);
 const fieldsOfWords = nameFields | (1 << cityPartField);
@@ -69,7 +69,7 @@ const isMistyped = (index: SearchIndex, word: string) =>
 function wordsIn(index: SearchIndex, written: string): readonly string[] | undefined {
   const { tokenStart, tokens } = index;
   const known: Map<number, readonly number[]>[] = [];
-  /** The words of the index that begin at a position of the text, and where each may end, the longest first. */
+  /** Returns the words of the index that begin at a position of the text, and where each may end, the longest first. */
   const wordsFrom = (start: number) => {
     if (known[start] !== undefined) return known[start];
     const found = new Map<number, readonly number[]>();
@@ -80,7 +80,7 @@ function wordsIn(index: SearchIndex, written: string): readonly string[] | undef
     known[start] = found;
     return found;
   };
-  /** The words from a position of the text on, if they are a facility's words from `at` on. */
+  /** Returns the words from a position of the text on, if they are a facility's words from `at` on. */
   const restAt = (start: number, at: number, last: number): readonly string[] | undefined => {
     if (start === written.length) return [];
     if (at === last || ((1 << (tokens[at] & fieldMask)) & fieldsOfWords) === 0) return undefined;

@@ -43,8 +43,8 @@ export function hcpcsCodeIn(text: string): string | undefined {
     .find((word) => hcpcsPattern.test(word));
 }
 
-// These expressions have names of code systems. Other such names are in the lexicon, but these are parts of the codes'
-// forms.
+// These expressions contain names of code systems. All other names are in the lexicon, but these are parts of the
+// codes' forms.
 const drg = /\b(?:ms-?|apr-?)?drgs?[\s#:.-]*(?:code|number|no\.?)?\s*\d{1,3}\b/i;
 const icd = /\bicd[\s-]?(?:9|10|11)(?:[\s-]?(?:cm|pcs))?\b|\bicd\s+codes?\b/i;
 const diagnosis = /(?<![\w.])[a-tv-z]\d[\da-z]\.[\da-z]{1,4}(?![\w.])/gi;

@@ -164,7 +164,7 @@ function placeWordsOf(words: string[], whole: number, part: number): Document {
   ];
 }
 
-/** Maximum facilities with the same initials. So few can be told apart by their cities. */
+/** Maximum facilities with the same initials. So few facilities can be distinguished by their cities. */
 const mostWithInitials = 3;
 
 /** Initials are left out if too many facilities share them, or if they are a word of a name or city. */

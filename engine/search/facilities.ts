@@ -58,7 +58,7 @@ export function findFacilities(
   findNames(image, words, typed, found);
   findPlaces(image, asked, state, scoreOf, found);
   const hows = findLiterally(image, index, typed, scoreOf, found);
-  // A question that has words for a hospital finds the same as these words alone.
+  // A question that has words for a hospital is searched for these words alone, too.
   const plainly = words.filter((word) => !fillers.has(word) && !questions.has(word));
   const isAnywhere = isAll && !asked.isHere && !found.isOnePlace && plainly.length > 0;
   const isAsTyped = plainly.join(" ") === typed.join(" ");

@@ -32,7 +32,7 @@ import { allowedTypos } from "./typos.ts";
  */
 
 const forHospitals = phrasesOf("any");
-/** Words for those who work in hospitals. */
+/** Words for people who work in hospitals. */
 const doctors = phrasesOf("doctor");
 
 /** A search for facilities: its words, the terms made of them, and what is found so far. */
@@ -106,7 +106,7 @@ const isNamed = (index: SearchIndex, terms: readonly Term[], facility: number) =
     return term.code === facility || (fieldsOf(index, typed, facility) & (1 << nameField)) !== 0;
   });
 
-/** The words of departments and of those who work there, by the first word. */
+/** The words of departments and of people who work there, by the first word. */
 const departments = Map.groupBy(
   Array.from([...phrasesOf("department"), ...doctors], (phrase) => phrase.split(" ").map(meaningOf)),
   ([first]) => first,

@@ -9,7 +9,7 @@ import {
 } from "./find.ts";
 import type { SearchIndex } from "./text-index.ts";
 
-/** What a search for facilities has found: how each facility was found, and which ones are surely meant. */
+/** What a search for facilities has found: how each facility was found, and which facilities are surely meant. */
 
 /** The ways of finding a facility, the best first. A name or place is whole if the search says nothing else. */
 export const ranks = {
@@ -81,7 +81,7 @@ export class Found {
     this.isWanted = isWanted;
   }
 
-  /** @param score from 0 to 1, among facilities of the rank */
+  /** Enters a facility. @param score from 0 to 1, among facilities of the rank */
   enter(facility: number, rank: Rank, score: number): void {
     if (!this.isWanted(facility)) {
       this.unwanted.add(facility);
@@ -128,7 +128,7 @@ function lastMeant({ ranked, top, onePlace }: Found): number {
   return alike === 1 || elsewhere === 0 ? last : -1;
 }
 
-/** By the best rank, the last rank that counts as alike. For other ranks it is `guess`. */
+/** For a best rank, the last rank that counts as similar to it. For other best ranks, it is `guess`. */
 const lastAlike: { [rank in Rank]?: Rank } = {
   [ranks.speltName]: ranks.wholeName,
   [ranks.wholeName]: ranks.wholeName,

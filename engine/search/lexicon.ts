@@ -3,15 +3,14 @@ import { readFileSync } from "node:fs";
 /*
  * The words that people say and that snapshots lack. A line of a file in `data/` says what its phrases are:
  *
- *     state CA: calif, cali
- *     procedure 5491: cataract, lens replacement
+ * state CA: calif, cali procedure 5491: cataract, lens replacement
  *
- * Lines that are indented continue the line before them, and the rest of a line after ` #` is a comment. Every thread reads the
+ * An indented line continues the previous line, and the rest of a line after ` #` is a comment. Every thread reads the
  * files once.
  */
 
 export interface Entry {
-  /** What the phrases are, such as the state's code; empty where the kind says it all. */
+  /** What the phrases are, such as the state's code; empty if the kind says enough. */
   readonly what: string;
   readonly phrases: readonly string[];
 }
@@ -60,7 +59,7 @@ export function textsOf(kind: string): ReadonlyMap<string, string> {
 
 /** Small words. */
 export const fillers = phrasesOf("filler");
-/** Words for a hospital, and words of names that say no more. */
+/** Words for a hospital, and words of names that say as little. */
 export const kinds = phrasesOf("kind");
 /** Words of questions and sentences that never say which hospital is meant. */
 export const questions = phrasesOf("question");

@@ -44,7 +44,7 @@ const noMatches: LiteralMatches = { facilities: [], hows: new Uint8Array(0) };
 export function literalMatches(image: Image, index: SearchIndex, words: readonly string[]): LiteralMatches {
   const terms = words.map((word) => literalTerm(image, index, word));
   // Most searches with sentences end here, because no hospital has one of the words alone, joined to its neighbors, or
-  // written apart.
+  // as several words.
   for (const [i, term] of terms.entries()) {
     if (documentsWith(index, term) > 0) continue;
     matchTogether(index, words, terms, i);
@@ -66,7 +66,11 @@ export function literalMatches(image: Image, index: SearchIndex, words: readonly
   return { facilities, hows };
 }
 
-/** Matches words typed apart that are one word of a name. @param at the position of a word that has to be one of them */
+/**
+ * Matches words typed separately that are one word of a name.
+ *
+ * @param at the position of a word that has to be one of them
+ */
 function matchTogether(
   index: SearchIndex,
   words: readonly string[],
@@ -85,7 +89,7 @@ function matchTogether(
     }
 }
 
-/** A word with its matches, without documents that write it apart. */
+/** Returns a word with its matches, but without documents that write it as several words. */
 function literalTerm(image: Image, index: SearchIndex, word: string): Term {
   const code = facilityWithCode(image, index, word);
   const term: Term = { word, isNeeded: true, matches: [], phrases: new Map(), code };

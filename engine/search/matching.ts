@@ -18,7 +18,7 @@ import { isBeforeInitial, meanings, oneWord, otherForms } from "./text.ts";
 import { countOf, documentsOf, findWord, isInFields, isNumber, type SearchIndex } from "./text-index.ts";
 import { allowedTypos, closeTo, codePoints, medicalEnding, soundOf, typosBetween } from "./typos.ts";
 
-/** Finds what the words of a query match: words of the index, documents that write a word apart, and codes. */
+/** Finds what the words of a query match: words of the index, documents that write a word as several words, and codes. */
 
 /** Levels of a match, from none to best. */
 export const [none, twoTypos, oneTypo, prefix, exact] = [0, 1, 2, 3, 4];
@@ -72,7 +72,7 @@ export function termsOf(
     return term;
   });
   const termOf = new Map(terms.map((term) => [term.word, term]));
-  // Words typed apart may be one word of the index.
+  // Words typed separately may be one word of the index.
   for (let start = 0; start < words.length; start++)
     for (let end = start + 2; end <= Math.min(words.length, start + mostParts); end++) {
       const typed = words.slice(start, end);
@@ -94,7 +94,10 @@ function matchJoined(index: SearchIndex, typed: readonly string[], terms: readon
   if (kind === "facility") matchNickname(index, oneWord(typed), terms);
 }
 
-/** Adds matches to a needed term: by the beginning of a word, with typos, in another form, written apart, or as a code. */
+/**
+ * Adds matches to a needed term: by the beginning of a word, with typos, in another form, as several words, or as a
+ * code.
+ */
 function matchNeeded(image: Image, index: SearchIndex, term: Term): void {
   const { word } = term;
   const { kind } = index;
@@ -117,7 +120,7 @@ function matchNeeded(image: Image, index: SearchIndex, term: Term): void {
   } else {
     // The index of procedures has only singulars, and the word may be a mistyped plural.
     if (word.endsWith("s") && typed < 0) matchTypos(index, term, word.slice(0, -1));
-    // A number beside other words may be a level.
+    // A number with other words may be a level.
     if (/^[1-8]$/.test(word)) matchExactly(index, `level${word}`, prefix, [term]);
     term.code = image.procedureOf.get(word) ?? procedureWithCode(image, word);
   }
@@ -277,7 +280,7 @@ function addPhrase(index: SearchIndex, words: readonly number[], phrases: Map<nu
   }
 }
 
-/** An upper bound of the number of documents that match a term. */
+/** Returns an upper bound of the number of documents that match a term. */
 export function documentsWith(index: SearchIndex, { matches, phrases, code }: Term): number {
   let count = phrases.size + (code < 0 ? 0 : 1);
   for (const match of matches) count += countOf(index, match >>> levelBits);
@@ -323,7 +326,7 @@ export const facilitiesWith = (index: SearchIndex, terms: readonly Term[]): numb
     terms.filter(({ isNeeded }) => isNeeded),
   );
 
-/** The documents that match every term, ascending; none without terms. */
+/** Returns the documents that match every term, ascending; none if there are no terms. */
 export function documentsWithAll(index: SearchIndex, terms: readonly Term[]): number[] {
   const counted = terms
     .map((term) => ({ term, count: documentsWith(index, term) }))
@@ -334,7 +337,7 @@ export function documentsWithAll(index: SearchIndex, terms: readonly Term[]): nu
   return others.reduce((left, other) => matching(index, other.term, left), documentsOfTerm(index, term));
 }
 
-/** The documents that match a term, ascending. */
+/** Returns the documents that match a term, ascending. */
 function documentsOfTerm(index: SearchIndex, { matches, phrases, code }: Term): number[] {
   // Thousands may have a word such as hospital, so nothing is sorted.
   const count = index.byName.length;

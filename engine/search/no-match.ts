@@ -35,7 +35,7 @@ export interface NoMatch {
   word: string | undefined;
   /** Whether no document matches the word. Otherwise some documents match the word, but not the other words. */
   isUnknown: boolean;
-  /** Similar words of procedures, or names of documents with similar words or with the other words. */
+  /** Similar words of procedures, or names of documents that match similar words or the search's other words. */
   near: readonly string[];
 }
 
@@ -150,7 +150,7 @@ function nameOf(image: Image, kind: DocumentKind, document: number): string {
   return `${name} (${ccn}, ${city} ${state})`;
 }
 
-/** The positions of words with at most one typo more than a match may have, the closest first. */
+/** Returns the positions of words with at most one typo more than a match may have, the closest first. */
 function closeWords(index: SearchIndex, word: string): number[] {
   // Another number is another place or procedure.
   if (isNumber(word)) return [];

@@ -71,7 +71,7 @@ export function stateOf(word: string): string | undefined {
 /** Whether a word in small letters is a state's code. */
 export const isStateCode = (word: string): boolean => word.length === 2 && stateOf(word) !== undefined;
 
-/** A state's code and its name as one word, in small letters. @param code in capitals */
+/** Returns a state's code and its name as one word, in small letters. @param code in capitals */
 export function formsOfState(code: string): readonly [code: string, name: string] {
   return [code.toLowerCase(), joined(stateNames[code])];
 }
@@ -145,8 +145,8 @@ export function facilitiesInCity(image: Image, words: readonly string[]): readon
 function facilitiesNamed(image: Image, words: readonly string[]): readonly number[] {
   const index = indexOf(image, "facility");
   const found = facilitiesOfCity(index, oneWord(words));
-  // Center has the same meaning as Centre, but it is no city. So a word that says nothing has to be spelled like the
-  // city.
+  // "center" has the same form in the index as the city of Centre. So a word that says nothing has to be spelled like
+  // the city.
   if (found.length > 0) return words.every(saysNothing) ? found.filter(isSpelled(image, words)) : found;
   for (const { name, state } of withStates(words)) {
     const city = oneWord(name);
@@ -261,7 +261,7 @@ export function cityAt(image: Image, i: number): City {
 /** Says which places words name, the likeliest first; none if they name no place. @param words see `splitWords` */
 export function placesNamed(image: Image, words: readonly string[]): Place[] {
   const [first = "", ...others] = words;
-  // A state may stand behind a ZIP code, too.
+  // A state may also come after a ZIP code.
   if (isZip(image, first) && stateOf(others.join("")) !== undefined)
     return placesNamed(image, [...others, first]);
   const last = words.at(-1) ?? "";

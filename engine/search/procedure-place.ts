@@ -110,9 +110,12 @@ const wordsAtEnd = phrasesOf("state-word-end");
 const neverCodes = phrasesOf("state-word-ever");
 /** Words before letters that are no state: stent after MI, pump for MS, cleared by MD. */
 const beforeLetters = phrasesOf("before-letters");
-/** Codes that are medical words beside a part of the body: colon CA, CT of the knee. */
+/** Codes that are medical words with a part of the body: colon CA, CT of the knee. */
 const medicalCodes = phrasesOf("state-medical");
-/** Codes that are medical words beside a part of the body, but only in small letters: `knee tx`. In `knee TX` it is Texas. */
+/**
+ * Codes that are medical words with a part of the body, but only in small letters: `knee tx`. In `knee TX`, the code is
+ * Texas.
+ */
 const medicalSmallCodes = phrasesOf("state-medical-small");
 
 /**
@@ -130,7 +133,7 @@ function isCodeMeant(
   if (!isInCapitals && (!isLast || wordsAtEnd.has(code))) return false;
   const held = termsIn([...others, code]).held;
   if (held?.words.includes(code)) return false;
-  // Beside a part of the body alone, letters are medical.
+  // If only a part of the body is left, the letters are medical.
   const isOfBody = others.every((word) => bodyParts.has(word));
   if (medicalCodes.has(code)) return held !== undefined && !isOfBody;
   return isInCapitals || !isOfBody || !medicalSmallCodes.has(code);

@@ -84,7 +84,7 @@ export const asideWords: ReadonlySet<string> = new Set([
   ...bodyPartAsides,
 ]);
 export const bodyParts = phrasesOf("body");
-/** Words that aren't needed beside other words in a search for procedures. */
+/** Words that aren't needed if a search for procedures has other words. */
 export const genericWords = phrasesOf("generic");
 
 /** Terms for procedures and other things that no comprehensive APC includes. */

@@ -24,7 +24,7 @@ import { beginsWord, type DocumentKind, findWord, indexOf, type SearchIndex } fr
 /** What a search asks for: its words in English, and what else its text says. */
 export interface Asked {
   kind: DocumentKind;
-  /** The text, without codes of diagnoses beside a procedure. */
+  /** The text, without codes of diagnoses if it names a procedure. */
   text: string;
   /**
    * The words as typed, for literal matches. A search for facilities leaves out labels before numbers, such as suite.
@@ -355,7 +355,7 @@ function withoutSmallWords(kind: DocumentKind, words: readonly string[], capital
   return replaced(words, smallWords[kind], isState);
 }
 
-/** Replaces Spanish names of saints, which may also be cities, by English ones. Returns undefined if there is none. */
+/** Replaces Spanish names of saints, which may also be cities, by the English names. Returns undefined if there is none. */
 export function saintsInEnglish(words: readonly string[]): readonly string[] | undefined {
   const english = replaced(words, saints, () => false);
   return english.some((word, i) => word !== words[i]) ? english : undefined;

@@ -7,7 +7,7 @@ import { cityField, fieldBits, fieldMask, fillerField, nameField } from "./docum
 export type DocumentKind = keyof Image["documents"];
 export const documentKinds: readonly DocumentKind[] = ["facility", "procedure"];
 
-/** Words that can be looked up, and compared with misspelt ones. */
+/** Words that can be looked up, and compared with misspelt words. */
 export interface WordTable {
   /** The distinct words. */
   readonly words: TextColumn;

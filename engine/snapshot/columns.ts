@@ -188,8 +188,8 @@ function presenceOf({ nullBitmap, offset }: Data): (i: number) => boolean {
 type Narrow = Int8Array | Int16Array | Int32Array | Uint8Array | Uint16Array | Uint32Array;
 
 /**
- * Returns integers of any width as numbers: those of up to 32 bits as they are, others as words of 32 bits, the lowest
- * first. `width` is the number of words of a value.
+ * Returns integers of any width as numbers. Integers of up to 32 bits stay as they are. Wider integers become words of
+ * 32 bits, the lowest word first. `width` is the number of words of a value.
  *
  * @param count the number of values, if several elements of the array are one value
  */

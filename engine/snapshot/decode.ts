@@ -28,7 +28,10 @@ export interface DecodedSnapshot {
 interface DecodeOptions {
   /** Maximum bytes of memory that decoding may take. If undefined, there is no limit. */
   maxBytes?: number;
-  /** The present month as `YYYY-MM`. A file of another tool mustn't state a later month of release. If undefined, any month is accepted. */
+  /**
+   * The present month as `YYYY-MM`. A file of another tool must not state a later month of release. If undefined, any
+   * month is accepted.
+   */
   month?: string;
   /** Called after each step with the number of rows read so far. */
   onRows?: (rows: number) => void;
@@ -80,7 +83,7 @@ const bytesPerStepRow = 320;
 const decoderBytes = 16 * 2 ** 20;
 /** Heap bytes per character of the codes' JSON. The worst case is an empty list, which has three characters. */
 const bytesPerCodeCharacter = 32;
-/** Share of what is left of the memory for strings on the heap. The rest is for the image. */
+/** Share of the memory left by decoding that is for strings on the heap. The rest is for the image. */
 const heapShare = 0.25;
 /** Heap bytes of a character of a step's texts, with their share of a string and of a map. */
 const bytesPerCharacter = 8;

@@ -59,7 +59,7 @@ export const maxCount = 2 ** 31 - 1;
 /** The largest amount of a snapshot in cents: $21,474,836.47. */
 export const maxCents = 2 ** 31 - 1;
 
-/** The columns that every file must have. The others may be absent, which means that all their values are absent. */
+/** The columns that every file must have. Another column may be absent, which means that all its values are absent. */
 export const requiredColumns: ReadonlySet<string> = new Set(
   snapshotColumns.slice(0, 8).map(({ name }) => name),
 );
