@@ -81,7 +81,7 @@ function bySound({ image, index, terms, found }: FacilitySearch): void {
   const needed = terms.filter(({ isNeeded }) => isNeeded);
   for (const term of needed) {
     if (needed.length < 2 || isOfProcedures(term.word) || doubtful.has(term.word)) continue;
-    // A city's name is meant as it is spelt.
+    // A word that is a city's name isn't misspelt.
     if (isInFields(index, findWord(index, meaningOf(term.word)), 1 << cityField)) continue;
     const heard: Term = { ...term, matches: [...term.matches] };
     matchSound(index, heard, term.word);

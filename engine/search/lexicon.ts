@@ -3,7 +3,8 @@ import { readFileSync } from "node:fs";
 /*
  * The words that people say and that snapshots lack. A line of a file in `data/` says what its phrases are:
  *
- * state CA: calif, cali procedure 5491: cataract, lens replacement
+ *     state CA: calif, cali
+ *     procedure 5491: cataract, lens replacement
  *
  * An indented line continues the previous line, and the rest of a line after ` #` is a comment. Every thread reads the
  * files once.

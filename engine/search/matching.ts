@@ -332,14 +332,15 @@ export function documentsWithAll(index: SearchIndex, terms: readonly Term[]): nu
     .map((term) => ({ term, count: documentsWith(index, term) }))
     .sort((a, b) => a.count - b.count);
   if (counted.length === 0 || counted[0].count === 0) return [];
-  // The rarest word leaves few documents to try the others on. Thousands may have a word such as hospital.
+  // The rarest word comes first, because it leaves few documents for the other words. Thousands may have a word such as
+  // hospital.
   const [{ term }, ...others] = counted;
   return others.reduce((left, other) => matching(index, other.term, left), documentsOfTerm(index, term));
 }
 
 /** Returns the documents that match a term, ascending. */
 function documentsOfTerm(index: SearchIndex, { matches, phrases, code }: Term): number[] {
-  // Thousands may have a word such as hospital, so nothing is sorted.
+  // Thousands of documents may have a word such as hospital, so nothing is sorted.
   const count = index.byName.length;
   const isFound = marksFor(count);
   for (const match of matches)

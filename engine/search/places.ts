@@ -24,7 +24,7 @@ import { findWord, hasToken, indexOf, type SearchIndex } from "./text-index.ts";
 
 export interface Place {
   kind: "zip" | "city" | "state" | "region";
-  /** A ZIP code, `Boston, MA`, a city's name alone where several states have it, a state's code, or a region. */
+  /** A ZIP code, `Boston, MA`, a city's name alone if several states have the city, a state's code, or a region. */
   name: string;
   /** The codes of the states that the place is in; empty for a ZIP code. */
   states: readonly string[];

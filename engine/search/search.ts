@@ -44,7 +44,8 @@ export interface Alternative {
 }
 
 /**
- * Finds a page of the facilities or procedures with prices that a text asks for. `findFacilities` and `findProcedures` say how.
+ * Finds a page of the facilities or procedures with prices that a text asks for. See `findFacilities` and
+ * `findProcedures`.
  *
  * @param state null for the nation
  */

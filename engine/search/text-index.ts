@@ -29,8 +29,8 @@ interface WordsOfLength {
 }
 
 /**
- * The words of all facilities or procedures, in byte order. A document is a facility or procedure, and its number is the position in
- * the image. The words and tokens are in the image; each thread derives the rest.
+ * The words of all facilities or procedures, in byte order. A document is a facility or procedure, and its number is
+ * its position in the image. The words and tokens are in the image. Each thread derives the rest.
  */
 export interface SearchIndex extends WordTable {
   readonly kind: DocumentKind;

@@ -24,7 +24,11 @@ export interface DecodedRows {
   length: number;
   /** @throws DataError when the column isn't of texts, or the texts exceed the limit */
   texts(name: SnapshotColumn["name"]): Texts;
-  /** Fills an array with a column's numbers; `blank` where absent. @throws DataError when a value isn't a whole number in range */
+  /**
+   * Fills an array with a column's numbers. An absent number is `blank`.
+   *
+   * @throws DataError when a value isn't a whole number in range
+   */
   numbers(name: SnapshotColumn["name"], into: Int32Array): void;
 }
 
