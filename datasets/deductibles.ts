@@ -1,4 +1,7 @@
-/** Medicare's yearly deductibles, which limit what patients pay. They are published each autumn in the Federal Register. */
+/**
+ * Medicare's yearly deductibles, from which the most that a patient pays is computed. They are published each autumn in
+ * the Federal Register.
+ */
 
 /**
  * The deductible of a hospital stay by year, in dollars (Medicare Part A). It is the maximum of an outpatient's

@@ -106,7 +106,7 @@ async function receive(url: string, part: string, wanted: Download, currentTry: 
 /**
  * Returns the file's size, or undefined if the server doesn't state it.
  *
- * @throws DataError when the size is wrong
+ * @throws DataError when the size is 0 or above `maxBytes`
  */
 function sizeIn(url: string, headers: IncomingHttpHeaders, maxBytes: number): number | undefined {
   const { "content-length": length = "" } = headers;

@@ -26,7 +26,7 @@ export function sync(path: string): void {
   }
 }
 
-/** Checks that a path is a regular file, because reading a FIFO would block for ever. @throws DataError */
+/** Checks that a path is a regular file, because reading a FIFO may block for ever. @throws DataError */
 export function checkRegular(path: string, expected: string): void {
   try {
     if (statSync(path).isFile()) return;
@@ -52,7 +52,8 @@ function unreadable(path: string, expected: string, error: unknown): unknown {
 }
 
 /**
- * Returns the error to throw when a folder can't be written: a DataError if the system refuses, else the same error.
+ * Returns the error to throw when a folder can't be written: a DataError for an error of the operating system,
+ * otherwise the same error.
  * @param bytes the room that the new file needs, if it is known
  */
 export function unwritable(folder: string, error: unknown, bytes?: number): unknown {

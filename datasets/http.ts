@@ -64,9 +64,10 @@ export class Break extends Error {
 }
 
 /**
- * Retries `work` after a pause whenever it throws a Break, and returns its result.
+ * Calls `work` and returns its result. When `work` throws a Break, it is called again after a pause, at most `maxTries`
+ * times in all.
  *
- * @throws DataError if a retry wouldn't help or the last try failed
+ * @throws DataError if the last try failed; any error of `work` that isn't a Break
  */
 export async function retried<Result>(
   url: string,
@@ -121,7 +122,7 @@ async function unlessStalled<Result>(
 function broken(url: string, what: string, error: unknown, signal: AbortSignal, proxy?: HttpProxy): Error {
   if (signal.aborted && signal.reason instanceof Error) return signal.reason;
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  // OpenSSL's messages have several lines.
+  // OpenSSL's messages may have several lines.
   const reason = reasonOf(error).trim().replace(/\s+/g, " ");
   if (certificateCodes.test(code)) {
     const advice = /EXPIRED|NOT_YET_VALID|ALTNAME|HOSTNAME/.test(code) ? "" : `; ${ownCa}`;
@@ -146,7 +147,10 @@ function withoutTls(url: string, proxy: HttpProxy | undefined): Error {
   );
 }
 
-/** The proxy is of no use for a host. A retry wouldn't help, and other addresses of the host would fail alike. */
+/**
+ * The error for a proxy that can't be used for a host. A retry wouldn't help, and other addresses of the host would
+ * fail in the same way.
+ */
 export class ProxyRefusal extends DataError {}
 
 function proxyRefusal(url: string, address: string, proxy: HttpProxy, status: number): Error {
@@ -243,7 +247,10 @@ function refusal(url: string, { statusCode = 0, statusMessage = "", headers }: I
   return new Break(found, retryAfterMs);
 }
 
-/** Returns the time in milliseconds to which dates in Retry-After refer; NaN if the server doesn't say it. */
+/**
+ * Returns the server's time in milliseconds, for comparison with a date in Retry-After; NaN if the server doesn't state
+ * it.
+ */
 function serverTime(headers: IncomingHttpHeaders): number {
   return Date.parse(headers.date ?? "");
 }

@@ -1,7 +1,7 @@
 import { BlockList, isIP } from "node:net";
 import { DataError, shown } from "../engine/query.ts";
 
-/** Finds the proxy for a request in the environment, much like curl; datasets/README.md lists the differences. */
+/** Reads proxies from environment variables, much as curl does. datasets/README.md lists the differences. */
 
 export interface HttpProxy {
   /** The proxy's URL, with its user and password if it needs them. */
@@ -20,8 +20,8 @@ const expected =
   "[http://][USER:PASSWORD@]HOST[:PORT], or https://… (in user and password, %40 stands for @, %3A for : and %2F for /)";
 
 /**
- * Reads HTTPS_PROXY for https addresses, HTTP_PROXY for http addresses, ALL_PROXY for both, and NO_PROXY. The names in
- * lower case come first, and empty values count as unset. A proxy without a scheme is an http proxy.
+ * Reads HTTPS_PROXY for https addresses, HTTP_PROXY for http addresses, ALL_PROXY if these are unset, and NO_PROXY.
+ * Lower-case names take precedence, and empty values count as unset. A proxy without a scheme is an http proxy.
  *
  * @throws DataError if a proxy's address is wrong; the error doesn't show it, because it may have a password
  */
@@ -68,8 +68,8 @@ function isDecodable(text: string): boolean {
 }
 
 /**
- * Tells whether an entry of NO_PROXY covers a URL's host: `*`, a domain with its subdomains, an IP address, or a network
- * such as 10.0.0.0/8. A domain or an IPv4 address may have a port.
+ * Tells whether an entry of NO_PROXY covers a URL's host: `*`, a domain with its subdomains, an IP address, or a
+ * network such as 10.0.0.0/8. A domain, an IPv4 address, or an IPv6 address in brackets may have a port.
  */
 function covers(entry: string, { hostname, port, protocol }: URL): boolean {
   if (entry === "*") return true;

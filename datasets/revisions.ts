@@ -83,7 +83,7 @@ export async function findContent(
   return undefined;
 }
 
-/** Reads and checks the snapshot file at `path`. @throws DataError when it can't be read or is no sound snapshot */
+/** Reads and checks the snapshot file at `path`. @throws DataError when it can't be read or isn't a valid snapshot */
 export async function snapshotIn(path: string): Promise<Snapshot> {
   return (await decodeSnapshot(readRegular(path, "a snapshot"), path)).snapshot;
 }
@@ -112,7 +112,11 @@ export function newestSnapshot(outDir: string, maxYear: number): string | undefi
   return undefined;
 }
 
-/** Tells whether the rows of a snapshot file are invented. @throws DataError when it can't be read or is no sound snapshot */
+/**
+ * Tells whether the rows of a snapshot file are invented.
+ *
+ * @throws DataError when it can't be read or isn't a valid snapshot
+ */
 export async function isSyntheticFile(path: string): Promise<boolean> {
   return (await snapshotIn(path)).isSynthetic;
 }
@@ -121,7 +125,7 @@ function namesIn(outDir: string): string[] {
   return writing(outDir, () => readdirSync(outDir));
 }
 
-/** The lowest revision comes first. @param names version and file names */
+/** Finds the revisions of a year, lowest first. @param names version and file names */
 function revisionsOf(dataYear: number, names: string[]): { revision: number; name: string }[] {
   const found = names.flatMap((name) => {
     // Case is ignored, because on some file systems 2024.1.PARQUET is the same name.
@@ -131,7 +135,7 @@ function revisionsOf(dataYear: number, names: string[]): { revision: number; nam
   return found.sort((a, b) => a.revision - b.revision);
 }
 
-/** The new file is complete or not there at all. @returns false if the name is taken */
+/** Writes a new file, so that it is either complete or absent. @returns false if the name is taken */
 function placeNew(outDir: string, path: string, bytes: Uint8Array): boolean {
   const temporary = join(outDir, `.${randomUUID()}.tmp`);
   try {

@@ -13,7 +13,10 @@ export class DataError extends Error {
   }
 }
 
-/** A DataError of a file that made the decoder fail. The decoder's memory can't be trusted any more: end its thread. */
+/**
+ * A DataError of a file that made the decoder fail. The decoder's memory can no longer be trusted, so its thread must
+ * end.
+ */
 export class DecoderError extends DataError {}
 
 /** Formats input for messages: quoted, on one line, without the credentials of a URL, and cut to 64 characters. */

@@ -1,4 +1,7 @@
-/** The query engine: snapshot files in, answers as JSON bytes out. It knows no HTTP, clock, environment or console. */
+/**
+ * The query engine: snapshot files in, answers as JSON bytes out. It doesn't use HTTP, the clock, the environment or
+ * the console.
+ */
 export * from "./load.ts";
 export * from "./query.ts";
 export { plainWordsOf } from "./search/procedure-words.ts";

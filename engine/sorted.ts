@@ -17,7 +17,7 @@ export function firstNotBefore(start: number, end: number, isBefore: (position: 
 
 /**
  * Finds the texts with a prefix among texts in byte order. `start` is the position of the first such text, `end` the
- * position after the last. They are equal if there is none.
+ * position after the last. The two are equal if there is no such text.
  */
 export function withPrefix(texts: TextColumn, prefix: Uint8Array): { start: number; end: number } {
   const { offsets, bytes } = texts;

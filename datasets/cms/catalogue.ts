@@ -68,9 +68,10 @@ export async function offers(url: string, caller: Caller): Promise<readonly Offe
 
 /**
  * Finds the newest release of each data year in a DCAT catalogue, and the newest totals of that year. Entries may be
- * nested anywhere. A file needs only the URL of a CSV file, and the data set's title on its entry or on an outer entry.
+ * nested anywhere. A release needs an entry with the URL of a CSV file and a data year. The data set's title must be on
+ * that entry or on an outer entry.
  *
- * @throws DataError when the catalogue has no release
+ * @throws DataError when the text isn't JSON or has no release
  */
 export function offersIn(text: string, subject: string): Offer[] {
   const entries = [...filesIn(jsonIn(text, subject, "a catalogue in JSON"), [], 0)];
@@ -130,8 +131,8 @@ function addressOf(fields: Map<string, unknown>): string | undefined {
 }
 
 /**
- * Returns the year in the first text that has one: as DYnn or DY20nn or, unless the text is a URL, as four digits.
- * Returns undefined if that year is before `minDataYear` or after `maxDataYear`.
+ * Returns the year in the first text that has one, written as DYnn or DY20nn. In a text that isn't a URL, 20nn counts,
+ * too. Returns undefined if that year is before `minDataYear` or after `maxDataYear`.
  */
 function dataYearOf(texts: unknown[]): number | undefined {
   for (const given of texts) {

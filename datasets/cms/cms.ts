@@ -54,8 +54,8 @@ export function cmsProvenance(
 const amountPattern = /^([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,4}))?$/;
 
 /**
- * Parses dollars into cents, rounded half up. The digits are rounded, because the floating-point value of 1.005 is less
- * than 1.005.
+ * Parses dollars into cents, rounded half up. Rounding works on the decimal digits, because the floating-point value of
+ * 1.005 is less than 1.005.
  *
  * @returns `blank` for white space only; NaN for text that isn't a non-negative amount
  */
@@ -83,7 +83,7 @@ export class CmsTable {
   readonly #fields: number;
   readonly #named: number;
   readonly #at: Record<Column, number>;
-  /** All rows must have as many fields as the first row. The header's number may differ by unnamed empty columns. */
+  /** All rows must have as many fields as the first row. The header may have more or fewer empty columns without a name. */
   #width: number;
 
   readonly #ccns: string[] = [];
@@ -186,7 +186,7 @@ export class CmsTable {
     return columns.filter((column) => this.#at[column] < 0).map((column) => columnNames[column]);
   }
 
-  /** A pivot table has rows of totals between its rows or at its end. */
+  /** Refuses a row of totals. A pivot table has such rows between its other rows or at its end. */
   #refuseTotal(record: string[], line: number): void {
     const ccn = record[this.#at.ccn]?.trim() ?? "";
     const first = record.findIndex((field) => field.trim() !== "");
@@ -199,7 +199,7 @@ export class CmsTable {
     );
   }
 
-  /** Empty columns without a name may follow at the end. */
+  /** Checks the number of fields. Empty columns without a name may follow at the end. */
   #checkFields(record: string[], line: number): void {
     let filled = record.length;
     while (filled > this.#named && record[filled - 1].trim() === "") filled--;
@@ -226,7 +226,11 @@ export class CmsTable {
       : "take the row from CMS's file; a line break may have cut it, or a field is missing";
   }
 
-  /** The error names the first duplicate in the file. @param order positions of the rows, duplicates side by side */
+  /**
+   * Refuses rows with the same facility and procedure. The error names the first duplicate in the file.
+   *
+   * @param order positions of the rows, duplicates side by side
+   */
   #refuseDuplicates(order: Uint32Array): void {
     const [facility, procedure] = [this.#facility, this.#procedure];
     let second = -1;

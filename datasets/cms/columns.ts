@@ -11,7 +11,7 @@ export const requiredNames = {
   charge: "Avg_Tot_Sbmtd_Chrgs",
   allowed: "Avg_Mdcr_Alowd_Amt",
 } as const;
-/** Optional columns that a file lacks become null in every row. */
+/** The names of the required and the optional columns. An optional column that a file lacks is null in every row. */
 export const columnNames = {
   ...requiredNames,
   street: "Rndrng_Prvdr_St",

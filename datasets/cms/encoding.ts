@@ -1,4 +1,4 @@
-/** A byte that isn't UTF-8, with its position in a text file. Lines, and bytes of a line, count from 1. */
+/** A byte that isn't UTF-8, with its position in a text file. Lines, and the bytes of a line, are counted from 1. */
 export interface StrayByte {
   line: number;
   byte: number;
@@ -6,12 +6,12 @@ export interface StrayByte {
 }
 
 /**
- * A line end, a multi-byte UTF-8 character (Unicode, table 3-7), or another byte beyond ASCII. Bytes are read as
- * Latin-1.
+ * Matches a line end, a multi-byte UTF-8 character (Unicode, table 3-7), or another byte beyond ASCII. The text must be
+ * decoded as Latin-1, so that each character is one byte.
  */
 const marks =
   /(\r\n?|\n)|[\xc2-\xdf][\x80-\xbf]|(?:\xe0[\xa0-\xbf]|[\xe1-\xec\xee\xef][\x80-\xbf]|\xed[\x80-\x9f])[\x80-\xbf]|(?:\xf0[\x90-\xbf]|[\xf1-\xf3][\x80-\xbf]|\xf4[\x80-\x8f])[\x80-\xbf]{2}|[\x80-\xff]/g;
-/** A line end or character at the end of a chunk that may be unfinished. */
+/** Matches a line end or a character at the end of a chunk if the next chunk may continue it. */
 const incomplete = /(?:\r|[\xc2-\xf4][\x80-\xbf]{0,2})$/;
 
 /**
@@ -20,7 +20,7 @@ const incomplete = /(?:\r|[\xc2-\xf4][\x80-\xbf]{0,2})$/;
  */
 export class TextScan {
   bytes = 0;
-  /** The line after the last line end, from 1. */
+  /** The number of the line after the last line end. The first line has number 1. */
   line = 1;
   stray: StrayByte | undefined;
   /** The line of the first multi-byte UTF-8 character. */

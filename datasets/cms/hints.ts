@@ -86,9 +86,9 @@ export function isMissing(text: string): boolean {
 }
 
 /**
- * Adds a hint to `expected` about what a program has done to a code.
+ * Adds a hint to `expected` if a program has probably changed a code.
  *
- * @param digits of the complete code; a number of fewer digits has lost its zeros
+ * @param digits number of digits of the complete code; a shorter number may have lost its leading zeros
  * @param isOptional whether the cell may be empty
  */
 export function orCode(expected: string, text: string, digits: number, isOptional = false): string {
@@ -121,7 +121,7 @@ export function orState(expected: string, text: string): string {
     : `${expected}; write ${code}, not its name`;
 }
 
-/** Adds a hint to `expected` about what marks a missing number, or about the form of a number. */
+/** Adds a hint to `expected` if the text marks a missing number or is a number in another form. */
 export function orPlainNumber(expected: string, text: string): string {
   return withAdvice(expected, advice(numberHints, text));
 }
@@ -138,7 +138,10 @@ export function isTotal(text: string): boolean {
   );
 }
 
-/** Tells whether a spreadsheet may have rounded a number to this form: two decimals and a power of ten, as 5.00E+05. */
+/**
+ * Tells whether a spreadsheet may have rounded a number to this form: two decimals and a power of ten, such as
+ * 5.00E+05.
+ */
 export function isRounded(text: string): boolean {
   return /^[0-9]\.[0-9]{2}E\+[0-9]{2,3}$/.test(text);
 }

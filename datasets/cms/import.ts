@@ -26,8 +26,8 @@ export interface ImportOptions extends ReleaseOptions {
 }
 
 /**
- * Writes the next snapshot of the year, unless a snapshot of the year already has the same rows and, if an addendum is
- * given, the same codes.
+ * Writes the next snapshot of the year. Without `force`, nothing is written if a snapshot of the year already has the
+ * same rows and, if an addendum is given, the same codes.
  *
  * @throws DataError when a file is invalid or the folder can't be written; then no snapshot is written
  */
@@ -51,7 +51,7 @@ export async function importFile(options: ImportOptions, known: readonly KnownVe
   const encode = (revision: number) =>
     encodeSnapshot(sealSnapshot(table, { ...provenance, revision }, codes));
   if (there === undefined) {
-    // The snapshot may be too large for a server.
+    // Decoding or building fails if the snapshot is too large for a server.
     const { snapshot } = await decodeSnapshot(encode(1), `${file} as a snapshot`);
     buildImage(snapshot);
   }
@@ -60,7 +60,7 @@ export async function importFile(options: ImportOptions, known: readonly KnownVe
     warnings,
     path: there?.path ?? publishSnapshot(out, year, known, encode),
     isNew: there === undefined,
-    /** Options that were ignored, although they differ from the metadata of the existing snapshot. */
+    /** Names of options that were ignored, although their values differ from the metadata of the existing snapshot. */
     unwritten: [
       ...(there && released !== null && released !== there.provenance.released ? ["--released"] : []),
       ...(there && sourceUrl !== null && sourceUrl !== there.provenance.sourceUrl ? ["--source-url"] : []),

@@ -9,8 +9,8 @@ const downloadsFolder = "downloads";
 const maxNameCharacters = 100;
 
 /**
- * Returns the path of a download in the folder `out`. It contains a hash of the URL, because different releases have
- * had the same file name.
+ * Returns the path of a download in the folder `out`. The path contains a hash of the URL, because different releases
+ * have had the same file name.
  */
 export function downloadPath(out: string, url: string): string {
   const named = basename(new URL(url).pathname)
@@ -23,7 +23,7 @@ export function downloadPath(out: string, url: string): string {
 export type Listed = Awaited<ReturnType<typeof listOf>>[number];
 
 /**
- * Lists the releases offered and the snapshots in the folder `out`, newest year first.
+ * Lists the years of the offered releases and of the snapshots in the folder `out`, newest year first.
  *
  * @param say receives a warning for each file that can't be a snapshot
  * @throws DataError when the folder can't be read

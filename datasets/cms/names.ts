@@ -1,10 +1,10 @@
 import { type Flaw, flawIn } from "../../engine/index.ts";
 
-/** What has probably happened to a text for which `isReadTwice`. */
+/** What has probably happened to a text for which `isReadTwice` returns true. */
 export const readTwice =
   "a program may have read UTF-8 as Windows-1252 or Latin-1 and written it again; take CMS's file, or read it as UTF-8";
 
-/** The characters that the bytes 0x80 to 0xBF are in Windows-1252, or in Latin-1. */
+/** Matches a character that a byte from 0x80 to 0xBF stands for in Windows-1252 or in Latin-1. */
 const later = `[\u0080-\u00bf${new TextDecoder("windows-1252").decode(Uint8Array.from({ length: 32 }, (_, i) => 0x80 + i))}]`;
 /**
  * An accented Latin letter (from U+00A0 to U+017F) or a punctuation mark (such as U+2019) whose bytes of UTF-8 were read
@@ -47,7 +47,7 @@ export class Spellings {
   /**
    * Enters the text that a row has for a facility. Facilities are numbered from 0 in the order of their first rows.
    *
-   * @param clean not called when the facility's first spelling is repeated
+   * @param clean cleans the text; it isn't called when the facility's first spelling is repeated
    */
   enter(facility: number, raw: string, clean: (raw: string) => string): void {
     if (raw === this.#raw[facility]) return;
@@ -61,7 +61,7 @@ export class Spellings {
     }
   }
 
-  /** The facilities that have two or more spellings, empty ones not counted. */
+  /** The facilities that have two or more spellings. Empty spellings aren't counted. */
   get several(): number[] {
     const named = (facility: number, others: ReadonlyMap<string, number>) =>
       [this.#first[facility], ...others.keys()].filter((text) => text !== "").length;

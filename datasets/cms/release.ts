@@ -15,7 +15,7 @@ const maxRecordBytes = 2 ** 16;
 
 /** Maximum lines with values before the header. If there are more, the error of the first of them is reported. */
 const maxTitleLines = 50;
-/** A truncated amount such as 96 of 9652.79 looks like a whole one. */
+/** A truncated amount, such as 96 from 9652.79, looks like a complete amount. */
 const unterminated = [
   "a last line without a line end, so the file may be cut off, even within an amount",
   "a complete file: get it again, or add --allow-unterminated if you know that nothing is missing",
@@ -73,7 +73,11 @@ export async function readRelease(options: ReleaseOptions): Promise<Release> {
   }
 }
 
-/** Checks by a file's first line and last byte whether the release is complete. @throws DataError when it isn't */
+/**
+ * Checks that a file's first line is the header of a release, and that its last line is terminated.
+ *
+ * @throws DataError when one of the two is wrong
+ */
 export async function checkEnds(file: string, subject: string, allowUnterminated: boolean): Promise<void> {
   const handle = await open(file);
   try {
@@ -96,7 +100,7 @@ export async function checkEnds(file: string, subject: string, allowUnterminated
   }
 }
 
-/** The parser keeps the end of the previous chunk, so each chunk is a new buffer. */
+/** Yields a file's chunks. Each chunk is a new buffer, because the parser keeps the end of the previous chunk. */
 async function* chunksOf(handle: FileHandle): AsyncGenerator<Buffer> {
   for (let position = 0; ; ) {
     const buffer = Buffer.allocUnsafe(readChunkBytes);

@@ -5,17 +5,17 @@ import { columnNames } from "./columns.ts";
 type Column = "ccn" | "state" | "code" | "charge" | "allowed";
 export type ColumnNames = Readonly<Record<Column, string>>;
 
-/** How a file of CMS is called in a statement if its name isn't known. */
+/** The name of CMS's file in a statement if the real name isn't known. */
 export const unnamedFile = "CMS.csv";
 
 export const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
-/** The text of a column, without blanks around it. */
+/** The SQL expression for the text of a column, without spaces around it. */
 export const textSql = (columns: ColumnNames, column: Column): string => `trim("${columns[column]}")`;
 
 /**
- * The rows of a file that meet all conditions. Amounts are in dollars, rounded half up to cents. Unreadable ones are
- * null.
+ * Returns the SELECT statement for the rows of a file that meet all conditions. Amounts are in dollars, rounded half up
+ * to cents. An unreadable amount is null.
  */
 export function amountsSql(
   file: string,

@@ -4,8 +4,9 @@ import { maxSuppressedServices } from "./plausibility.ts";
 import { readRecords } from "./small-csv.ts";
 
 /**
- * Compares a release with CMS's own totals, "Medicare Outpatient Hospitals - by Geography and Service". CMS adds up
- * hidden rows, too. So a total may have more than the release, but only as much as hidden rows can hold.
+ * Compares a release with CMS's own totals, "Medicare Outpatient Hospitals - by Geography and Service". CMS's totals
+ * include hidden rows, which have blank figures or are missing in the release. So a total may exceed the release's sum,
+ * but only by as much as hidden rows can hold.
  */
 
 const columnNames = {
@@ -16,18 +17,18 @@ const columnNames = {
   charge: "Avg_Tot_Sbmtd_Chrgs",
   allowed: "Avg_Mdcr_Alowd_Amt",
 } as const;
-/** A whole file has rows of single codes, too, within the totals of their procedure groups. */
+/** A complete file also has rows of single codes, which the totals of their procedure groups include. */
 const codeColumnName = "HCPCS_Cd";
 type Column = keyof typeof columnNames;
 const columns = Object.keys(columnNames) as Column[];
 const expected = `CMS's CSV file by Geography and Service, with the columns ${Object.values(columnNames).join(", ")}`;
 
 const nation = "the nation";
-/** A hidden row's mean may be this many times the nation's. */
+/** A hidden row's mean amount may be at most this many times the nation's mean. */
 const mostTimesMean = 10;
 const maxNamed = 5;
 
-/** Services, and their means in cents, of a procedure group in a state or in the nation. */
+/** CMS's number of services of a procedure group in a state or in the nation, and their mean amounts in cents. */
 interface Total {
   /** A state's code, or `nation`. */
   place: string;
@@ -39,7 +40,11 @@ interface Total {
 
 const placeOf = new Map(Object.entries(stateNames).map(([code, name]) => [plain(name), code]));
 
-/** Reads CMS's totals of procedure groups from a CSV file, without those that have blank figures. @throws DataError */
+/**
+ * Reads CMS's totals of procedure groups from a CSV file. Totals with blank figures are left out.
+ *
+ * @throws DataError when the file can't be read or is invalid
+ */
 export async function readTotals(file: string): Promise<Total[]> {
   const { records, kind } = await readRecords(file, expected);
   const names = (records[0]?.record ?? []).map(plain);
@@ -74,7 +79,7 @@ export async function readTotals(file: string): Promise<Total[]> {
   return [...totals.values()];
 }
 
-/** What a release has of a procedure group in a place. Amounts are sums over all services, in cents. */
+/** A release's sums for a procedure group in a place, without hidden rows. Amounts are sums over all services, in cents. */
 interface Held extends Omit<Total, "place" | "procedure"> {
   rows: number;
   /** Rows without services or amounts. */
@@ -84,9 +89,9 @@ interface Held extends Omit<Total, "place" | "procedure"> {
 /**
  * Compares a release with CMS's totals.
  *
- * @param file of the totals
+ * @param file path of the totals' file, for messages
  * @returns what was found, and warnings
- * @throws DataError if the release has more services than the nation
+ * @throws DataError if the release has more services of a procedure group than CMS's total of the nation
  */
 export function compareTotals(
   table: TableParts,
@@ -98,7 +103,7 @@ export function compareTotals(
   const all = [...national.values()];
   const ours = all.reduce((services, { procedure }) => services + held(nation, procedure).services, 0);
   const share = ours / all.reduce((services, one) => services + one.services, 0);
-  // Without totals of the nation, nothing says how much of it the release has.
+  // Without totals of the nation, the release's share is unknown, so the release counts as a part.
   const isPart = !(share >= 0.5);
   const faults = totals
     .flatMap((total) => {
@@ -126,14 +131,18 @@ export function compareTotals(
   };
 }
 
-/** What the rows that a release hides, or lacks, may hold at most. */
+/** The most that a release's hidden and missing rows may hold. */
 interface Unseen {
   services: number;
-  /** The nation's total, whose mean bounds theirs. */
+  /** The nation's total. Its means limit the means of these rows. */
   mean: Total;
 }
 
-/** Returns how a total contradicts a release, and by which share of it. @param unseen undefined if anything may be missing */
+/**
+ * Returns how a total contradicts a release, with the difference as a share of CMS's figure; undefined if it doesn't.
+ *
+ * @param unseen undefined if anything may be missing
+ */
 function faultOf(total: Total, held: Held, unseen: Unseen | undefined, file: string) {
   const { place, procedure, services } = total;
   const missing = services - held.services;

@@ -25,7 +25,7 @@ interface StateFigures {
   hospitals: number;
   chargeFactor: number;
   allowedFactor: number;
-  /** The first two digits of a ZIP code. */
+  /** The commonest first two digits of the ZIP codes of the state's hospitals. */
   zip: string;
 }
 

@@ -17,19 +17,22 @@ import { outpatientDeductibles, stayDeductibles } from "../deductibles.ts";
 import { zipsByStart } from "../places.ts";
 import { procedureFigures, ruralUrbanFigures, stateFigures } from "./calibration.ts";
 
-/** Default number of rows. CMS's file of 2023 has one row less. */
+/** Default number of rows. CMS's file of 2023 has one row fewer. */
 export const defaultSampleRows = 116_800;
 export const defaultSampleSeed = 20_230_101;
 export const maxSampleSeed = 2 ** 32 - 1;
-/** 3,100 facilities at the default size. */
+/** A sample with the default number of rows has 3,100 facilities. */
 const rowsPerFacility = defaultSampleRows / 3100;
 const suppressedShare = 0.45;
 /** The smallest number of services or beneficiaries that CMS publishes. */
 const fewestShown = 11;
-/** Procedures with fewer national services are suppressed everywhere, because no hospital provides more than ten. */
+/**
+ * Procedures with fewer national services are suppressed everywhere, because probably no hospital provides more than
+ * ten.
+ */
 const fewestPricedServices = 100;
 
-/** This and the spreads below are the sigma of a log-normal distribution. */
+/** Unless noted otherwise, this and the spreads below are sigmas of log-normal distributions. */
 const markupSpread = 0.45;
 const chargeSpread = 0.22;
 /** The hospitals' allowed amounts vary with local wages. */
@@ -41,7 +44,7 @@ const sizeSpread = 1.2;
 const paymentSpread = 0.01;
 /** Few hospitals have most of the outlier services. */
 const outlierSpread = { services: 1.5, amount: 0.3 };
-/** A hospital's services per beneficiary. */
+/** Spread of the share of a hospital's services that are repeated for the same patients. */
 const repeatSpread = 0.3;
 const yearlySpread = { charge: 0.05, allowed: 0.02, demand: 0.1 };
 const baseYear = 2023;
@@ -89,7 +92,7 @@ export function syntheticSnapshot({ dataYear, revision, rows, seed }: SampleOpti
 
 /** Addresses have their own random stream, so that additional draws don't change the numbers of other streams. */
 const addressStream = 1;
-/** The year is added to this number. */
+/** The random stream of a year's beneficiaries, payments and outliers has this number plus the year. */
 const useStream = 10_000;
 
 interface RandomSource {
@@ -169,7 +172,7 @@ function hospitalsFor(rows: number, random: RandomSource, addresses: RandomSourc
   return { facilities, state, size, offered };
 }
 
-/** @param share a quantile of all hospitals, from 0 to below 1 */
+/** Returns the RUCA code at a quantile. @param share a quantile of all hospitals, from 0 to below 1 */
 function ruralUrbanOf(share: number) {
   let reached = 0;
   for (const figures of ruralUrbanFigures) {
@@ -179,7 +182,10 @@ function ruralUrbanOf(share: number) {
   return ruralUrbanFigures[0];
 }
 
-/** Each facility's state, ascending, in proportion to the real numbers of hospitals. */
+/**
+ * Returns each facility's state as a position in `stateFigures`, ascending, in proportion to the real numbers of
+ * hospitals.
+ */
 function statesOf(count: number): Uint8Array {
   const hospitals = stateFigures.reduce((sum, figures) => sum + figures.hospitals, 0);
   const states = new Uint8Array(count);
@@ -205,7 +211,10 @@ function settle(offered: Uint8Array, rows: number): void {
   }
 }
 
-/** Digits after 99, with which no real CCN begins; in base 36 from 10,000 facilities on. */
+/**
+ * Returns a CCN that begins with 99, as no real CCN does. A number follows, in base 36 if there are 10,000 or more
+ * facilities.
+ */
 export function sampleCcn(i: number, count: number): string {
   const number = count < 10_000 ? String(i + 1) : i.toString(36).toUpperCase();
   return `${syntheticCcnPrefix}${number.padStart(4, "0")}`;
@@ -285,7 +294,11 @@ function cents(dollars: number): number {
   return Math.min(maxCents, Math.max(1, Math.round(dollars * 100)));
 }
 
-/** CMS blanks both amounts for ten services or fewer. @returns the least volume of the rows that keep their amounts */
+/**
+ * Blanks both amounts of the rows with the least volume, as CMS does for ten services or fewer.
+ *
+ * @returns the least volume with which rows keep their amounts
+ */
 function suppress(rows: Rows, volume: Float32Array): number {
   const least = volume.slice().sort()[Math.round(volume.length * suppressedShare)];
   for (let row = 0; row < volume.length; row++) {
@@ -297,8 +310,9 @@ function suppress(rows: Rows, volume: Float32Array): number {
 }
 
 /**
- * Services grow with volume: the row with the least volume gets the fewest services that CMS publishes, and a
- * procedure's services add up to its share of the nation's services.
+ * Fills in services, beneficiaries, payments and outliers. Services grow with volume. The row with the least volume
+ * gets the fewest services that CMS publishes, and a procedure's services add up to about its share of the nation's
+ * services.
  */
 function measureUse(
   rows: Rows,
@@ -345,7 +359,10 @@ function patientsMost(dataYear: number): number {
   return 100 * (stayDeductibles[year] + outpatientDeductibles[year]);
 }
 
-/** Small samples have procedures without rows. The rows are renumbered in place. */
+/**
+ * Returns the procedures that have rows, and renumbers the rows' procedures in place. Small samples have procedures
+ * without rows.
+ */
 function usedProcedures(rows: Rows): Procedures {
   const used = new Set(rows.procedure);
   const position = new Int32Array(procedureFigures.length);
@@ -383,7 +400,7 @@ const institutions = words(
     "Health~System Surgical~Hospital Heart~Hospital Women's~&~Children's~Hospital",
 );
 
-/** A tilde becomes a space within a word. */
+/** Splits a text at its spaces. A tilde becomes a space within a word. */
 function words(text: string): string[] {
   return text.split(" ").map((word) => word.replaceAll("~", " "));
 }
@@ -399,7 +416,7 @@ function cityIn(state: number, random: RandomSource): string {
   return `${cityHeads[city % cityHeads.length]} ${cityTails[Math.floor(city / cityHeads.length)]}`;
 }
 
-/** Half of the names begin with the city. The other names can occur in several cities. */
+/** About half of the names begin with the city. The other names can occur in several cities. */
 function facilityName(city: string, random: RandomSource): string {
   const institution = one(institutions, random);
   const kind = random.below(10);

@@ -7,7 +7,7 @@ const [quote, closingBrace] = [34, 125];
 /**
  * Computes the length in bytes of a body's end, which has the source and the path of the next page.
  *
- * @param next in ASCII; null on the last page
+ * @param next path of the next page in ASCII; null on the last page
  */
 export function endLength({ tail }: Image, next: Uint8Array | null): number {
   return tail.length + (next === null ? lastPage.length : next.length + 3);

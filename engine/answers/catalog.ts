@@ -74,7 +74,7 @@ export function changesBetween(before: Image, after: Image): Changes {
   for (let row = 0, old = 0; row < after.facility.length; row++) {
     const facility = facilities.positions[after.facility[row]];
     const procedure = procedures.positions[after.procedure[row]];
-    // Both versions' rows are sorted by CCN and code. A position of −1 equals none of the earlier version's.
+    // Both versions' rows are sorted by CCN and code. A position of −1 equals no position in the earlier version.
     while (
       before.facility[old] < facility ||
       (before.facility[old] === facility && before.procedure[old] < procedure)

@@ -3,7 +3,7 @@ import type { Image } from "../image/image.ts";
 import { blank } from "../snapshot/schema.ts";
 import { firstNotBefore } from "../sorted.ts";
 
-/** Number of rows, and of the suppressed rows among them, whose two amounts are absent. */
+/** Number of rows, and how many of them are suppressed. A suppressed row has neither of the two amounts. */
 export interface RowCounts {
   rows: number;
   suppressed: number;

@@ -55,7 +55,10 @@ export interface Standing {
   medianCharge: number;
 }
 
-/** What any row of a procedure at a facility has. Amounts are in cents. A value is null if it is unknown. */
+/**
+ * The fields of every row of a procedure at a facility, priced or not. Amounts are in cents. A value is null if it is
+ * unknown.
+ */
 interface RowMeasures {
   /** Position of the procedure. */
   procedure: number;

@@ -33,7 +33,7 @@ export interface FacilityList {
   filter: FacilityFilter;
   /** Positions of the procedure's rows if the filter has a procedure, otherwise of facilities. */
   items: Uint32Array<ArrayBuffer>;
-  /** The values to sort by; `blank` where absent. */
+  /** The values to sort by. An absent value is `blank`. */
   values: Float64Array;
   /** Distances in tenths of a mile; empty without `near`. */
   distances: Int32Array;
@@ -50,7 +50,7 @@ export interface FacilityPage {
   length: number;
   /** The part's items, as in `FacilityList`. */
   items: Uint32Array;
-  /** Their distances in tenths of a mile; empty without `near`. */
+  /** The items' distances in tenths of a mile; empty without `near`. */
   distances: Int32Array;
   unplaced: number;
   /** Computes the statistics of the whole list; see `summaryOfList`. */
@@ -64,9 +64,9 @@ const pricedStatus = statuses.indexOf("priced");
 const selectionBuckets = 2 ** 11;
 
 /**
- * Returns the items at the positions from `offset` on of a sorted list. Ties are ordered by CCN, and absent values come
- * last. For all priced rows of a procedure, in the nation or in one state, O(`count`), or O(`count` · log rows) if
- * descending. Otherwise as `listFacilities`.
+ * Returns up to `count` items of a sorted list, from position `offset` on. Ties are ordered by CCN, and absent values
+ * come last. For all priced rows of a procedure in the nation or in one state, it takes O(`count`), or O(`count` · log
+ * rows) if descending. Otherwise it takes as long as `listFacilities`.
  */
 export function facilityPage(
   image: Image,
@@ -140,7 +140,7 @@ function pageOfGroup(
   // Absent values stay at the end.
   const known = firstNotBefore(start, end, (i) => valueAt(i) !== blank);
   const page = new Uint32Array(count);
-  /** The rest of the rows with one value, whose order stays ascending. */
+  /** The range of the rows with the same value that are left. Their order stays ascending. */
   let [next, runEnd] = [0, 0];
   for (let i = 0; i < count; i++) {
     const fromEnd = known - 1 - offset - i;
@@ -242,7 +242,10 @@ export function facilityOfItem(image: Image, { procedure }: FacilityFilter, item
   return procedure === undefined ? item : image.facility[item];
 }
 
-/** Values are rounded as in answers, so that values that look equal are ties. */
+/**
+ * Returns a function that gives an item's value to sort by. Values are rounded as in answers, so that values that look
+ * equal are ties.
+ */
 function sortedBy(
   image: Image,
   sort: FacilitySort,
@@ -305,8 +308,8 @@ export function orderFacilities(
 }
 
 /**
- * The ascending positions of the values with the `count` lowest keys, and of all other values in the last bucket
- * needed.
+ * Returns the ascending positions of the values with the `count` lowest keys, and of all other values in the last
+ * bucket that is needed.
  */
 function withLowest(
   values: Float64Array,

@@ -48,8 +48,8 @@ const rowsOf = ({ order, groupStart }: Image, group: number): Uint32Array =>
 const earlierByImages = new WeakMap<Image, WeakMap<Image, Int32Array>>();
 
 /**
- * Returns the position in `before` of each facility of `now`, or −1. A thread finds them for its first trend of two
- * images, in O(facilities).
+ * Returns the position in `before` of each facility of `now`, or −1. A thread computes the positions at its first
+ * comparison of two images, in O(facilities).
  */
 function earlierOf(before: Image, now: Image): Int32Array {
   const known = earlierByImages.get(now) ?? new WeakMap<Image, Int32Array>();

@@ -14,8 +14,8 @@ import {
 
 /**
  * Writes rows as an Arrow IPC stream: the schema, a dictionary for each text column, record batches and the end marker.
- * The dictionaries of facilities and procedures have only texts in the scope, and each text once: pyarrow and pandas
- * take different codes for different values.
+ * The dictionaries of facilities and procedures have only texts in the scope. They have each text once, because pyarrow
+ * and pandas treat different codes as different values.
  */
 
 const batchRows = 128;
@@ -23,7 +23,7 @@ const maxPieceBytes = 16 * 2 ** 10;
 const streamEnd = Uint8Array.of(255, 255, 255, 255, 0, 0, 0, 0);
 const padding = new Uint8Array(8);
 const nothing = padding.subarray(0, 0);
-/** A batch yields an empty piece once in so many columns. */
+/** While a batch is written, an empty piece is yielded once per this number of columns. */
 const columnsAtOnce = 5;
 
 interface Column {
@@ -78,7 +78,7 @@ const readerOf =
     for (let i = 0; i < rows.length; i++) values[i] = numbers[rows[i]];
   };
 
-/** Consecutive rows mostly have the same facility, so the code of the position before is kept. */
+/** Consecutive rows mostly have the same facility, so the code of the previous position is kept. */
 function codeReaderOf(positions: Int32Array, dictionary: Dictionary): Reader {
   let [last, code] = [-1, 0];
   return (rows, values) => {
@@ -218,7 +218,7 @@ function* offsetPieces({ texts: { offsets }, used }: Dictionary): Generator<Uint
   yield new Uint8Array(piece.buffer, 0, filled * 4);
 }
 
-/** The bytes of a dictionary's texts, padded to a multiple of 8, in pieces. */
+/** Yields the bytes of a dictionary's texts in pieces, padded to a multiple of 8. */
 function* textPieces({ texts: { offsets, bytes }, used }: Dictionary): Generator<Uint8Array, void> {
   const piece = new Uint8Array(maxPieceBytes);
   let filled = 0;
@@ -251,7 +251,7 @@ function dictionaryBytes({ texts: { offsets }, used }: Dictionary): DictionaryBy
   return { count: used.length, offsets: 4 * (used.length + 1), texts };
 }
 
-/** Writes the record batches of a number of rows, all into the same memory. */
+/** Writes record batches with the same number of rows, all into the same memory. */
 class Batch {
   readonly #columns: readonly Column[];
   readonly #count: number;
@@ -270,7 +270,7 @@ class Batch {
     return this.#head.length + this.#body;
   }
 
-  /** The batch is one piece, because the header at its start has the null counts. */
+  /** Yields the batch as one piece, because the null counts are in the header at its start. Empty pieces come before it. */
   *write(rows: Int32Array): Generator<Uint8Array, void> {
     if (this.#out === undefined) {
       this.#out = new Uint8Array(this.length);

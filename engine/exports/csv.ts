@@ -3,14 +3,14 @@ import { type Image, textAt } from "../image/image.ts";
 import { blank, snapshotColumns, versionName } from "../snapshot/schema.ts";
 import { type ExportScope, rowStatuses, ScopeRows, statusOfRow, sumOver } from "./scope.ts";
 
-/** CSV by RFC 4180. A procedure's fields are encoded once, and a facility's fields once for its consecutive rows. */
+/** Writes CSV by RFC 4180. A procedure's fields are encoded once, and a facility's fields once for its consecutive rows. */
 
 /**
  * A piece ends with the line that reaches this many bytes, or earlier. Sending a piece costs as much as making some
- * kilobytes, and a piece of this size takes some 50 µs.
+ * kilobytes, and making a piece of this size takes some 50 µs.
  */
 const pieceBytes = 15 * 2 ** 10;
-/** A line has five texts of up to 500 characters with three bytes each. */
+/** A line has five texts of up to 500 characters, and a character has up to three bytes. */
 const maxLineBytes = 10 * 2 ** 10;
 /** Below this length, a loop copies bytes faster than `set`. */
 const minSetBytes = 40;
@@ -98,7 +98,7 @@ class RowLines {
     this.#procedure = this.#procedures[procedure];
   }
 
-  /** Computing a row's length takes a third of the time of writing the row. */
+  /** Returns the length of a row's line in bytes. This takes a third of the time of writing the line. */
   length(row: number): number {
     const image = this.#image;
     const [charge, allowed] = [image.charge[row], image.allowed[row]];

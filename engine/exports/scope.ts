@@ -18,7 +18,7 @@ export function statusOfRow(charge: number, allowed: number): number {
   return charge === blank && allowed === blank ? 1 : 2;
 }
 
-/** Adds up the values of a scope in `of`, which has a value for each group. */
+/** Adds up the values of a scope's groups. `of` has one value for each group. */
 export function sumOver(image: Image, { procedure, state }: ExportScope, of: ArrayLike<number>): number {
   if (procedure !== null) return of[groupOf(image, procedure, state)];
   let sum = 0;

@@ -8,7 +8,10 @@ import { inDollars, summaryFields } from "./statistics-fields.ts";
 
 type Order = Pick<Groups, "order" | "groupStart">;
 
-/** Encodes for each group the JSON of a price list up to its first row; empty for a group without priced rows. */
+/**
+ * Encodes for each group the JSON of a price list up to its first row. The text is empty for a group without priced
+ * rows.
+ */
 export function encodeHeads(
   procedures: TableParts["procedures"],
   summaries: Float64Array,

@@ -2,25 +2,25 @@ import type { Image } from "./image.ts";
 import type { Extent, Point } from "./places.ts";
 
 /**
- * Finds the facilities that may be around a place, without a look at most others. Facilities are ascending by CCN, and a
- * CCN begins with its state's number, so facilities that follow each other are near each other.
+ * Finds the facilities that may be around a place, without reading most others. Facilities are ascending by CCN, and a
+ * CCN begins with its state's number, so consecutive facilities are mostly near each other.
  */
 
 const facilitiesPerArea = 64;
 
-/** The bounds of so many facilities that follow each other, in millionths of a degree. */
+/** The bounds of each area of `facilitiesPerArea` consecutive facilities, in millionths of a degree. */
 interface Areas {
   south: Int32Array;
   north: Int32Array;
   west: Int32Array;
   east: Int32Array;
-  /** 1 if a facility's place isn't known. */
+  /** 1 if the place of any facility in the area is unknown, otherwise 0. */
   hasUnplaced: Uint8Array;
 }
 
 const areasByImage = new WeakMap<Image, Areas>();
 
-/** Returns an image's areas. A thread makes them for its first question about a place, in O(facilities). */
+/** Returns an image's areas. A thread computes them when it first looks for facilities around a place, in O(facilities). */
 function areasOf(image: Image): Areas {
   let areas = areasByImage.get(image);
   if (areas === undefined) {
@@ -54,8 +54,10 @@ function makeAreas({ placeOf, placeLatitude, placeLongitude }: Image): Areas {
 }
 
 /**
- * Returns ranges of facilities, ascending, that have all facilities in a circle, and all without a known place.
- * O(facilities / 64). @returns pairs of the first facility and the one after the last
+ * Returns ascending ranges of facilities. They include all facilities in a circle, all facilities without a known
+ * place, and perhaps others. O(facilities / 64).
+ *
+ * @returns pairs of the first facility and the one after the last
  */
 export function facilitiesAround(image: Image, circle: Point & Extent): [from: number, to: number][] {
   const { latitude, longitude } = circle;

@@ -32,7 +32,7 @@ export function buildImage(
 ): SharedArrayBuffer {
   const { provenance, counts, isSynthetic, codes, sha256, contentSha256 } = snapshot;
   const { rows, ...texts } = snapshot.table;
-  // Some tools fill texts up with blanks. The checksums are over the texts as the file has them.
+  // Some tools pad texts with spaces. The checksums cover the texts as they are in the file.
   const facilities = trimmed(texts.facilities, facilityFields);
   const procedures = trimmed(texts.procedures, procedureFields);
   const wordsOf = wordsByText();
@@ -119,7 +119,7 @@ function includesText(codes: readonly HcpcsCode[] | null): string {
   return JSON.stringify(shown ?? null);
 }
 
-/** Equal texts have the same rank. */
+/** Returns the rank of each name. Equal names have the same rank. */
 function ranksOf(names: string[]): Uint32Array {
   const ranks = new Uint32Array(names.length);
   const order = ascending(names);
@@ -130,7 +130,7 @@ function ranksOf(names: string[]): Uint32Array {
   return ranks;
 }
 
-/** An export needs the lengths for Content-Length. */
+/** Measures the CSV lines of each group, because an export needs their length for Content-Length. */
 function measureCsv(image: Image): void {
   const lengthOf = csvLengths(image);
   for (let row = 0; row < image.facility.length; row++) {

@@ -1,7 +1,7 @@
 import { stateCodes } from "../snapshot/schema.ts";
 import type { Image } from "./image.ts";
 
-/** The numbers of groups: first one for each procedure, then for each procedure one for each state. */
+/** The numbers of groups: first one national group per procedure, then for each procedure one group per state. */
 
 /** State code → position in `stateCodes`. */
 export const stateIndex: ReadonlyMap<string, number> = new Map(stateCodes.map((code, i) => [code, i]));

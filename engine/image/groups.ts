@@ -6,8 +6,8 @@ import { ratioInHundredths } from "./statistics.ts";
 export type Groups = Omit<ReturnType<typeof groupRows>, "priced">;
 
 /**
- * Groups the rows by procedure, and by procedure and state. A group's priced rows are ordered by charge, then by CCN,
- * and likewise by each other value by which lists are sorted. Absent values come last.
+ * Groups the rows by procedure, and by procedure and state. A group's priced rows are ordered by charge, and also by
+ * each other value that lists are sorted by. Ties are ordered by CCN, and absent values come last.
  *
  * @param stateOf the state of each facility, by `stateIndex`
  * @param nameOrder the rank of each facility's name

@@ -46,7 +46,7 @@ const texts = { offsets: int32, bytes };
 /** Texts of facilities or procedures; see `RepeatedTexts`. */
 const repeatedTexts = { ...texts, first: int32 };
 
-/** The words of facilities or procedures, in their order. */
+/** The words of facilities or procedures, in the order of the facilities or procedures. */
 const documents = {
   /** The distinct words in byte order. */
   words: texts,
@@ -87,7 +87,7 @@ const layout = {
   stateOf: uint8,
   /** The position of each facility's ZIP code among the places, or −1. */
   placeOf: int32,
-  /** The rank of each facility's name. Equal names have the same rank. */
+  /** The rank of each facility's name, without case and accents. Equal names have the same rank. */
   nameOrder: uint32,
   /** The number of priced procedures of each facility. */
   pricedProcedures: uint32,
@@ -97,7 +97,10 @@ const layout = {
   placeLatitude: int32,
   /** The longitude of each ZIP code in millionths of a degree. */
   placeLongitude: int32,
-  /** The cities of the ZIP codes: their names as one word, a space, and the state's code; in byte order. */
+  /**
+   * The keys of the ZIP codes' cities, in byte order. A key is the city's name as one word, a space, and the state's
+   * code.
+   */
   placeCity: texts,
   /** The names of the cities as they are shown, such as `Saint Louis, MO`. */
   placeCityName: texts,
@@ -133,7 +136,7 @@ const layout = {
   headEnd: uint32,
   /** The priced rows of each group in turn, ordered by charge, then by CCN. */
   order: uint32,
-  /** The priced rows of each group in turn, ordered by a value, absent ones last, then by CCN. */
+  /** The priced rows of each group in turn, ordered by the named value, then by CCN. Absent values come last. */
   orders: { allowed: uint32, markup: uint32, services: uint32, name: uint32 },
   /** For each row in `order`, its end in `answers`. */
   rowEnd: uint32,
@@ -175,7 +178,7 @@ export interface Description {
   sha256: string;
   /** SHA-256 of the rows alone, in hexadecimal. */
   contentSha256: string;
-  /** Name of the table of places; null without a table. */
+  /** Name of the table of places; null if there is no table. */
   places: string | null;
 }
 

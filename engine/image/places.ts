@@ -9,11 +9,17 @@ export interface Places {
   latitude: Int32Array;
   /** Longitudes in millionths of a degree. */
   longitude: Int32Array;
-  /** Without them, no city has a place. Whoever reads the table makes them by `citiesOf`, because it takes 0.1 s. */
+  /**
+   * Without them, no city has a place. The reader of the table computes them with `citiesOf`, and can cache them,
+   * because this takes 0.1 s.
+   */
   cities?: Cities;
 }
 
-/** Cities, ascending by key. Coordinates are the means of their ZIP codes', in millionths of a degree. */
+/**
+ * Cities, ascending by key. A city's coordinates are the means of its ZIP codes' coordinates, in millionths of a
+ * degree.
+ */
 export interface Cities {
   /** The city as one word, a space and the state, such as `newyork NY`; see `cityKey`. */
   key: readonly string[];
@@ -31,7 +37,7 @@ export interface Point {
   longitude: number;
 }
 
-/** Miles around a place in which hospitals are near, where the caller gives no distance. */
+/** Miles around a place within which a hospital counts as near if the caller gives no distance. */
 export const defaultMiles = 50;
 /** Maximum miles around a place. */
 export const maxMiles = 500;
@@ -40,7 +46,7 @@ const none = new Int32Array(0);
 export const noCities: Cities = { key: [], name: [], zips: [], latitude: [], longitude: [] };
 export const noPlaces: Places = { name: null, zip: none, latitude: none, longitude: none };
 
-/** Finds a five-digit ZIP code among ascending ones. Returns its position, or −1 if there is none. O(log places). */
+/** Finds a five-digit ZIP code among ascending ZIP codes. Returns its position, or −1 if there is none. O(log places). */
 export function findPlace(placeZip: Int32Array, zip: string): number {
   if (zip === "") return -1;
   const wanted = Number(zip);
@@ -76,10 +82,10 @@ export interface Extent {
   east: number;
 }
 
-/** Miles that a distance is beyond a circle before it is left out without being computed. */
+/** Margin around a circle, in miles. The distance of a place beyond the margin isn't computed. */
 const marginMiles = 1;
 
-/** Returns the bounds of a circle. `east` is infinite around a pole, and where longitudes begin anew. */
+/** Returns the bounds of a circle. `east` is infinite if the circle may include a pole or cross the 180th meridian. */
 export function extentOf({ latitude, longitude }: Point, miles: number): Extent {
   const angle = (miles + marginMiles) / earthMiles;
   const ratio = Math.sin(angle) / Math.cos(latitude * radiansPerMillionth);

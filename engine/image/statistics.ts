@@ -38,7 +38,7 @@ export function ratioPercentiles(dividends: ArrayLike<number>, divisors: ArrayLi
 }
 
 /**
- * Finds the value of a rank, and moves lower values before it and higher ones behind it (Hoare's selection). Sorting all
+ * Returns the value at a rank. Moves lower values before it and higher values after it (Hoare's selection). Sorting all
  * values would take several times as long. O(n) on average.
  */
 function select(values: Float64Array, rank: number): number {
@@ -78,8 +78,8 @@ export function weightedMedian(values: Int32Array, weights: Int32Array, total: n
 }
 
 /**
- * Computes the weighted mean, rounded half up. It is exact, because the part of the sum beyond a number's precision is
- * kept apart.
+ * Computes the weighted mean, rounded half up. The result is exact, because the part of the sum beyond a number's
+ * precision is kept in a BigInt.
  *
  * @param total the sum of all weights, above 0
  */

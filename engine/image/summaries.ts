@@ -56,7 +56,7 @@ function byCharge({ charge }: Columns, found: Uint32Array): Uint32Array {
   return stableOrder(taken(charge, found), identityOrder(found.length)).map((i) => found[i]);
 }
 
-/** Priced rows, at least one: the pairs of charge and allowed amount with their services, ascending by charge. */
+/** The amounts and services of one or more priced rows, ascending by charge. */
 interface PricedRows {
   charge: Int32Array;
   allowed: Int32Array;
@@ -65,7 +65,11 @@ interface PricedRows {
   ascendingAllowed: Int32Array;
 }
 
-/** Copies rows, which lie far apart in memory. @param order positions of the rows, ascending by charge */
+/**
+ * Copies the values of rows, because the rows lie far apart in memory.
+ *
+ * @param order positions of the rows, ascending by charge
+ */
 function pricedRows(rows: Columns, order: Uint32Array): PricedRows {
   const allowed = taken(rows.allowed, order);
   return {
@@ -115,7 +119,7 @@ function detailsOfPriced({ charge, allowed, ascendingAllowed }: PricedRows): Rec
   };
 }
 
-/** Absent services have weight 0. */
+/** Computes the statistics that are weighted by services. Absent services have weight 0, and become 0 in `services`. */
 function weighted(charges: Int32Array, services: Int32Array) {
   let known = 0;
   let total = 0;

@@ -15,14 +15,15 @@ const states = entriesOf("absent-state").flatMap(({ what, phrases }) =>
   })),
 );
 const all = [...kinds, ...states];
-/** The words with which any phrase begins. */
+/** The first words of all phrases. */
 const starts = new Set(all.map(({ phrase: [first] }) => first));
 
 /**
  * Returns the kinds of hospitals, and the states, that are asked for and that this data can't have. A state is asked
- * for by words, or as the state in which the search is. The code of that state, such as VA, names no kind of hospital.
+ * for by words, or because the search is limited to it. The code of that state, such as VA, isn't read as a kind of
+ * hospital.
  *
- * @param searched the state in which the search is, null for the nation
+ * @param searched code of the state to which the search is limited; null for the nation
  */
 export function absentHospitals(
   image: Image,

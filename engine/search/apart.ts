@@ -4,18 +4,18 @@ import { foldedCase, meaningOf, splitWords } from "./text.ts";
 import { beginsWord, countOf, documentsOf, findWord, isInFields, type SearchIndex } from "./text-index.ts";
 import { closeTo } from "./typos.ts";
 
-/** Splits words of names and cities that are written without blanks, and removes the s of possessives. */
+/** Splits words of names and cities that are written without spaces, and removes the s of possessives. */
 
 const nameFields = (1 << nameField) | (1 << fillerField) | (1 << repeatField);
 const fieldsOfWords = nameFields | (1 << cityPartField);
 
-/** Shorter texts are taken as one word. */
+/** Minimum letters of a text that is split. A shorter text is taken as one word. */
 const leastLetters = 5;
 const possessive = /([\p{L}\p{M}]{3,})['’]s(?![\p{L}\p{N}])/giu;
 
 /**
- * Removes the s of "Boise's hospitals". The s stays if the index has the word with it. It also stays if the index lacks
- * the word without it, and a name has the word with a typo corrected: St Mayr's.
+ * Removes the possessive s, as in "Boise's hospitals". The s stays if the index has the word with the s. It also stays
+ * if the index lacks the word without the s, and the word with the s is a typo of a word of a name, as in "St Mayr's".
  */
 export function withoutPossessive(index: SearchIndex, text: string): string {
   if (!text.includes("'") && !text.includes("’")) return text;
@@ -30,7 +30,8 @@ const withoutBlanks = new RegExp(`\\S{${leastLetters},}`, "g");
 const letters = new RegExp(`[\\p{L}\\p{N}'’]{${leastLetters},}`, "gu");
 
 /**
- * Puts blanks between words that follow each other in a name or a city, also in short forms: `stmarysregionalmedctr`.
+ * Puts spaces between joined words, such as `stmarysregionalmedctr`, if they follow each other in a facility's name or
+ * city. The words may be in short forms.
  */
 export function writtenApart(index: SearchIndex, text: string): string {
   const apart = (written: string) => {
@@ -55,19 +56,20 @@ const isWord = (index: SearchIndex, word: string) =>
   findWord(index, meaningOf(word)) >= 0 || isSmallWord(word);
 
 /**
- * Whether a name or city has a word that differs by at most one typo: `hospitla` isn't the beginning of "Hospital La".
+ * Whether a name or city has a word that differs by at most one typo. So `hospitla` is a typo, not the beginning of
+ * "Hospital La".
  */
 const isMistyped = (index: SearchIndex, word: string) =>
   closeTo(index, word, 1).some((close) => isInFields(index, close.word, fieldsOfWords));
 
 /**
- * Splits a text without blanks into words, in the spelling of the text. Returns undefined if no facility has such words
- * beside each other.
+ * Splits a text without blanks into words, in the spelling of the text. Returns undefined if no facility has these
+ * words one after the other.
  */
 function wordsIn(index: SearchIndex, written: string): readonly string[] | undefined {
   const { tokenStart, tokens } = index;
   const known: Map<number, readonly number[]>[] = [];
-  /** The words of the index that begin at a position of the text, and where each may end, the longest first. */
+  /** Returns the words of the index that begin at a position of the text, and where each may end, the longest first. */
   const wordsFrom = (start: number) => {
     if (known[start] !== undefined) return known[start];
     const found = new Map<number, readonly number[]>();
@@ -78,7 +80,7 @@ function wordsIn(index: SearchIndex, written: string): readonly string[] | undef
     known[start] = found;
     return found;
   };
-  /** The words from a position of the text on, if they are a facility's words from `at` on. */
+  /** Returns the words from a position of the text on, if they are a facility's words from `at` on. */
   const restAt = (start: number, at: number, last: number): readonly string[] | undefined => {
     if (start === written.length) return [];
     if (at === last || ((1 << (tokens[at] & fieldMask)) & fieldsOfWords) === 0) return undefined;
@@ -89,7 +91,7 @@ function wordsIn(index: SearchIndex, written: string): readonly string[] | undef
     return undefined;
   };
   for (const [word, ends] of wordsFrom(0)) {
-    // A thousand facilities have a word such as center, and few have a word that follows.
+    // The rarer words are looked up. A thousand facilities have a word such as center, but few have the next word.
     const next = ends.flatMap((end) => [...wordsFrom(end).keys()]);
     const isRarer = countOf(index, word) < next.reduce((sum, each) => sum + countOf(index, each), 0);
     for (const facility of (isRarer ? [word] : next).flatMap((each) => [...documentsOf(index, each)]))

@@ -6,7 +6,7 @@
 const buffers: Uint8Array[] = [];
 let lent = 0;
 
-/** Maximum arrays that a thread keeps. A search that needs more gets new ones. */
+/** Maximum arrays that a thread keeps. A search that needs more arrays gets new arrays. */
 const mostBuffers = 32;
 
 /** Takes back all bytes that were lent to the previous search. */
@@ -14,7 +14,7 @@ export function beginSearch(): void {
   lent = 0;
 }
 
-/** Returns at least `count` bytes, of which the first `count` are zero, until the next search begins. */
+/** Lends an array until the next search begins. It has at least `count` bytes, and the first `count` are zero. */
 export function zeroBytes(count: number): Uint8Array {
   if (lent === mostBuffers) return new Uint8Array(count);
   const buffer = buffers[lent];

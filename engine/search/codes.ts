@@ -43,14 +43,14 @@ export function hcpcsCodeIn(text: string): string | undefined {
     .find((word) => hcpcsPattern.test(word));
 }
 
-// These expressions name systems of codes, which otherwise only the lexicon does, because the names are parts of the
+// These expressions contain names of code systems. All other names are in the lexicon, but these are parts of the
 // codes' forms.
 const drg = /\b(?:ms-?|apr-?)?drgs?[\s#:.-]*(?:code|number|no\.?)?\s*\d{1,3}\b/i;
 const icd = /\bicd[\s-]?(?:9|10|11)(?:[\s-]?(?:cm|pcs))?\b|\bicd\s+codes?\b/i;
 const diagnosis = /(?<![\w.])[a-tv-z]\d[\da-z]\.[\da-z]{1,4}(?![\w.])/gi;
 const npi = /(?<!\d)[12]\d{9}(?!\d)/;
 
-/** Removes the codes of diagnoses from a text. On a referral, they stand beside a procedure. */
+/** Removes the codes of diagnoses from a text. A referral often has such codes next to a procedure. */
 export function withoutDiagnoses(text: string): { rest: string; diagnoses: readonly string[] } {
   const diagnoses = (text.match(diagnosis) ?? []).map((code) => code.toUpperCase());
   return { rest: diagnoses.length === 0 ? text : text.replace(diagnosis, " ").replace(icd, " "), diagnoses };

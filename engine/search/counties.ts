@@ -1,4 +1,7 @@
-/** Recognises the names of counties, which aren't known as places. The pages' code uses it in browsers, so it imports nothing. */
+/**
+ * Recognises the names of counties, which aren't known as places. The pages' code uses this file in browsers, so the
+ * file imports nothing.
+ */
 
 const kinds: ReadonlySet<string> = new Set(["county", "counties", "parish"]);
 

@@ -57,7 +57,7 @@ interface Tokens {
 const bytesPerDocument = 512;
 const bytesPerCharacter = 16;
 const bytesPerWord = 64;
-/** Added to `bytesPerWord`. */
+/** Estimated heap bytes of each distinct word, in addition to `bytesPerWord`. */
 const bytesPerDistinctWord = 640;
 
 type Facilities = TableParts["facilities"];
@@ -139,7 +139,7 @@ export function facilityDocuments(facilities: Facilities, wordsOf: WordsOf) {
     return [
       { words: name.meant, field: nameField },
       { words: otherNameWords(name.meant), field: nameField },
-      // The index has the long forms. With the written words, their beginnings are found too.
+      // The words of `meant` are long forms. The written words are added, so that their beginnings are found, too.
       { words: otherForms(name), field: repeatField },
       { words: otherForms(city), field: repeatField },
       { words: beside, field: beyondField },
@@ -164,7 +164,7 @@ function placeWordsOf(words: string[], whole: number, part: number): Document {
   ];
 }
 
-/** Maximum facilities with the same initials. So few can be told apart by their cities. */
+/** Maximum facilities with the same initials. So few facilities can be distinguished by their cities. */
 const mostWithInitials = 3;
 
 /** Initials are left out if too many facilities share them, or if they are a word of a name or city. */
@@ -185,7 +185,7 @@ export function procedureDocuments(procedures: Procedures, included: readonly Hc
     const name = procedureWords(procedures.name[i]);
     const terms = plainWordsOf[procedures.code[i]]?.terms ?? [];
     const plain = terms.flatMap((term) => [termStart, ...procedureWords(term)]);
-    // Generic words and words of names and terms would only change the order of matches.
+    // Generic words, and words of names and terms, are left out, because they would only change the order of matches.
     const others = new Set([...name, ...plain, ...genericWords]);
     const described = new Set(included[i].flatMap(({ description }) => procedureWords(description)));
     return [

@@ -18,24 +18,24 @@ import { indexOf } from "./text-index.ts";
 
 /*
  * The answer to a search for facilities is a union: all that have every word literally (`literal.ts`), and all that the
- * readings find. Each way of finding a facility has a rank (`found.ts`), and the best one counts. So a reading may add
- * facilities and move them up, and it can't lose any.
+ * readings find. Each way of finding a facility has a rank (`found.ts`), and the best rank counts. So a reading may add
+ * facilities and move them up, but it can't remove any.
  */
 
 export interface FacilityMatches extends Matches {
-  /** Kinds of hospitals, and procedures, that are asked for and that this data can't have. */
+  /** Kinds of hospitals, states and procedures that are asked for and that this data can't have. */
   absent: readonly Absent[];
-  /** The terms by which words were looked for. */
+  /** The terms that were made of the words. */
   terms: readonly Term[];
 }
 
-/** Words for any hospital. */
+/** Words that mean any hospital. */
 const forHospitals = phrasesOf("any");
 
 /**
  * Finds the facilities that a search asks for.
  *
- * @param state the state in which the search is, null for the nation
+ * @param state code of the state to which the search is limited; null for the nation
  */
 export function findFacilities(
   image: Image,
@@ -58,7 +58,7 @@ export function findFacilities(
   findNames(image, words, typed, found);
   findPlaces(image, asked, state, scoreOf, found);
   const hows = findLiterally(image, index, typed, scoreOf, found);
-  // A question with words for a hospital is searched like these words alone.
+  // A question that has words for a hospital is searched for these words alone, too.
   const plainly = words.filter((word) => !fillers.has(word) && !questions.has(word));
   const isAnywhere = isAll && !asked.isHere && !found.isOnePlace && plainly.length > 0;
   const isAsTyped = plainly.join(" ") === typed.join(" ");
@@ -100,7 +100,7 @@ export function findFacilities(
   return { ...scored(index, found, isDoubted, isAll), absent: [...hospitals, ...procedures], terms };
 }
 
-/** The procedures that this data can't have, unless all words are those of a facility or a place. */
+/** The procedures that this data can't have, unless all words belong to a facility or a place. */
 function absentProcedures(words: readonly string[], found: Found): readonly Absent[] {
   if (found.isEmpty) return termsIn(words).named;
   if (found.ignored.length === 0 && (found.top <= ranks.significantWords || found.isOnePlace)) return [];

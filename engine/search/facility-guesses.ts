@@ -32,7 +32,7 @@ import { allowedTypos } from "./typos.ts";
  */
 
 const forHospitals = phrasesOf("any");
-/** Words for those who work in hospitals. */
+/** Words for people who work in hospitals. */
 const doctors = phrasesOf("doctor");
 
 /** A search for facilities: its words, the terms made of them, and what is found so far. */
@@ -44,7 +44,7 @@ interface FacilitySearch {
   found: Found;
 }
 
-/** Other spellings, and searches with words to set aside. Each is tried only if those before it find nothing. */
+/** Tries other spellings, and searches with words set aside, until one of them finds a facility. */
 export function findOtherwise(search: FacilitySearch): void {
   const { index, words, terms } = search;
   // A medical word can't be set aside. If no hospital has it, no guess helps.
@@ -81,7 +81,7 @@ function bySound({ image, index, terms, found }: FacilitySearch): void {
   const needed = terms.filter(({ isNeeded }) => isNeeded);
   for (const term of needed) {
     if (needed.length < 2 || isOfProcedures(term.word) || doubtful.has(term.word)) continue;
-    // A city's name is meant as it is spelt.
+    // A word that is a city's name isn't misspelt.
     if (isInFields(index, findWord(index, meaningOf(term.word)), 1 << cityField)) continue;
     const heard: Term = { ...term, matches: [...term.matches] };
     matchSound(index, heard, term.word);
@@ -106,7 +106,7 @@ const isNamed = (index: SearchIndex, terms: readonly Term[], facility: number) =
     return term.code === facility || (fieldsOf(index, typed, facility) & (1 << nameField)) !== 0;
   });
 
-/** The words of departments and of those who work there, by the first word. */
+/** The words of departments and of people who work there, by the first word. */
 const departments = Map.groupBy(
   Array.from([...phrasesOf("department"), ...doctors], (phrase) => phrase.split(" ").map(meaningOf)),
   ([first]) => first,
@@ -126,8 +126,8 @@ function asideIn(index: SearchIndex, words: readonly string[]): ReadonlySet<stri
 }
 
 /**
- * Sets words aside if a hospital's name is left, or its place if the search has a word for hospitals or doctors. Beside
- * words of procedures, the name has to identify one hospital.
+ * Sets aside words of departments and procedures. A hospital's name has to be left, or a place if the search has a word
+ * for hospitals or doctors. If words of procedures are set aside, the name has to identify one hospital.
  */
 function besideAside({ image, index, words, found }: FacilitySearch): void {
   const aside = asideIn(index, words);
@@ -169,8 +169,8 @@ function bySaint({ image, index, words, found }: FacilitySearch): void {
 }
 
 /**
- * Returns a function that tells whether a word of a query may be set aside. Medical words, words with digits and places
- * may not.
+ * Returns a function that tells whether a word of a query may be set aside. Medical words, words with digits, and
+ * places may not be set aside.
  */
 function spareIn(image: Image, words: readonly string[]): (term: Term) => boolean {
   const isKept = medicalIn(words);
@@ -178,9 +178,9 @@ function spareIn(image: Image, words: readonly string[]): (term: Term) => boolea
 }
 
 /**
- * Sets aside as few words as possible, so that a whole name is left, alone or with its place. These are all words that
- * no hospital has, and at most two others. If other readings, such as a typo, have found facilities, the facilities of
- * the name come last.
+ * Sets aside as few words as possible, so that a whole name is left, alone or with its place. The words set aside are
+ * all words that no hospital has, and at most two others. If other readings, such as a typo, have found facilities, the
+ * facilities of the name come last.
  */
 export function besideName({ image, index, words, terms, found }: FacilitySearch): void {
   const needed = terms.filter(({ isNeeded }) => isNeeded);
@@ -189,7 +189,8 @@ export function besideName({ image, index, words, terms, found }: FacilitySearch
   );
   const isSpare = spareIn(image, words);
   if (!unknown.every(isSpare)) return;
-  // Doctors in a place ask for its hospitals (`besideAside`), and not for one that is named after it.
+  // A search for doctors in a place asks for the place's hospitals (`besideAside`), not for a hospital named after the
+  // place.
   const others = words.filter((word) => saysSomething(word) && !doctors.has(word));
   if (needed.length > others.length && placesNamed(image, others).length > 0) return;
   const spare = known.filter(isSpare);
@@ -223,7 +224,7 @@ export function besideName({ image, index, words, terms, found }: FacilitySearch
   }
 }
 
-/** Sets aside all words that no hospital has, if the others match one hospital: its name and its place. */
+/** Sets aside all words that no hospital has, if the other words match the name and the place of only one hospital. */
 function besideUnknown({ image, index, words, terms, found }: FacilitySearch): void {
   const needed = terms.filter(({ isNeeded }) => isNeeded);
   const unknown = needed.filter((term) => documentsWith(index, term) === 0);
@@ -237,7 +238,7 @@ function besideUnknown({ image, index, words, terms, found }: FacilitySearch): v
   found.ignored = unknown.map(({ word }) => word);
 }
 
-/** Maximum number of words of which pairs are set aside. Of more words, only one at a time is set aside. */
+/** Maximum number of words from which pairs are set aside. If there are more words, only single words are set aside. */
 const mostInPairs = 8;
 
 /** The choices of terms to set aside, the smallest first: none, each term, and each pair if there are few terms. */
@@ -248,8 +249,8 @@ function fewestFirst(terms: readonly Term[]): (readonly Term[])[] {
 }
 
 /**
- * Allows one more typo in a word that matches nothing, if another word matches the place. The hospital is found only if
- * no other hospital matches so.
+ * Allows one more typo in a word that matches nothing, if another word matches the place. A hospital is found only if
+ * no other hospital matches in this way.
  */
 function byMoreTypos({ index, terms, found }: FacilitySearch): void {
   const needed = terms.filter(({ isNeeded }) => isNeeded);
@@ -265,7 +266,7 @@ function byMoreTypos({ index, terms, found }: FacilitySearch): void {
     found.enter(there[0], ranks.rest, 1);
 }
 
-/** Finds the only hospital that the words beside a region name. It may be outside the region. */
+/** Sets aside a region's name, if the other words name only one hospital. The hospital may be outside the region. */
 function besideRegion({ image, index, words, found }: FacilitySearch): void {
   const isKept = medicalIn(words);
   for (let length = Math.min(mostPlaceWords, words.length - 1); length > 0; length--)
@@ -274,7 +275,7 @@ function besideRegion({ image, index, words, found }: FacilitySearch): void {
       if (regionNamed(image, region) === undefined || region.some(isKept)) continue;
       const others = [...words.slice(0, start), ...words.slice(start + length)];
       const terms = termsOf(image, index, others, saysSomething);
-      // Neither "imaging in" a county nor "bone at South Shore Hospital" names another hospital.
+      // Medical words alone, as in "imaging in" a county or "bone at South Shore Hospital", name no other hospital.
       if (terms.every(({ isNeeded, word }) => !isNeeded || isKept(word))) return;
       const there = facilitiesWith(index, terms).filter(found.isWanted);
       if (there.length !== 1 || !isNamed(index, terms, there[0])) return;

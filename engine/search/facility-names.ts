@@ -9,7 +9,10 @@ import type { SearchIndex } from "./text-index.ts";
 
 /** Finds facilities by a CCN or a whole name. */
 
-/** Finds the facility of a CCN if all other words say nothing. If others say something, `findByWords` finds it. */
+/**
+ * Finds the facility of a CCN if all other words say nothing. If other words say something, `findByWords` finds the
+ * facility.
+ */
 export function findCodes(image: Image, index: SearchIndex, words: readonly string[], found: Found): void {
   const significant = words.filter(saysSomething);
   for (const word of significant.length === 1 ? significant : []) {
@@ -32,19 +35,19 @@ export function findNames(
   const { exact, whole, unofficial, significant } = namesOf(image);
   for (const facility of exact.get(oneWord(words)) ?? [])
     found.enter(facility, isSpeltSo(image, facility, typed) ? ranks.speltName : ranks.wholeName, 1);
-  // Two names are alike if they differ in small words only.
+  // Names that differ only in small words count as equal.
   for (const facility of whole.get(oneWord(words)) ?? []) found.enter(facility, ranks.wholeName, 0.5);
-  // "IN Seymour hospital" may be in Indiana, and not the Seymour Hospital.
+  // "IN Seymour hospital" may mean a hospital in Indiana, not the Seymour Hospital.
   const isInPlace = isBeforePlace(image, words, 0);
   const withoutFillers = words.filter((word) => !fillers.has(word));
   const plain = withoutFillers.filter((word) => !questions.has(word));
-  // Each leaves out words of the one before. Equal ones are dropped.
+  // Each query leaves out words of the previous query. Equal queries are dropped.
   const queries = [words, withoutFillers, plain].filter(
     (query, i, all) => query.length !== all[i - 1]?.length,
   );
   let longest: Longest | undefined;
   for (const query of queries) {
-    // Once a name is found, one of fewer words isn't meant.
+    // Once a name is found, a name of fewer words isn't meant.
     if (query !== plain && !isInPlace && longest === undefined) {
       longest = longestName(image, query);
       for (const facility of longest?.facilities ?? [])
@@ -97,9 +100,10 @@ interface Longest {
 }
 
 /**
- * Returns the hospitals of the longest whole name beside which all words say nothing: in "Eden Medical Center emergency room",
- * Eden isn't the city. A name that is a place, such as Sanford, isn't meant after a word such as in. Beside a word for a hospital,
- * it isn't meant either, and a name has to have its small words: a general hospital isn't The General.
+ * Returns the hospitals of the longest whole name, if all other words say nothing. So Eden isn't the city in "Eden
+ * Medical Center emergency room". A name that is also a place, such as Sanford, isn't meant after a word such as in, or
+ * next to a word for a hospital. Next to a word for a hospital, a name has to have its small words: "general hospital"
+ * isn't The General.
  */
 function longestName(image: Image, words: readonly string[]): Longest | undefined {
   const { exact, whole } = namesOf(image);
@@ -127,9 +131,9 @@ function longestName(image: Image, words: readonly string[]): Longest | undefine
 }
 
 /**
- * Whether the words of a name mean a place instead. They do so after a word such as in. They also do so alone, or
- * beside small words and words of a question, unless they are a whole name. Neither New England alone nor hospitals in
- * New England are the New England Medical Center.
+ * Whether the words of a name mean a place instead. They do so after a word such as in. They also do so alone, or with
+ * only small words and words of a question, unless they are a whole name. Neither "New England" alone nor "hospitals in
+ * New England" means the New England Medical Center.
  */
 export function isPlaceInstead(image: Image, words: readonly string[], span: readonly string[]): boolean {
   const others = words.filter((word) => !span.includes(word));

@@ -46,7 +46,7 @@ function withoutArea(words: readonly string[]): readonly string[] {
   );
 }
 
-/** Finds the hospitals of a place, where a search says nothing else. */
+/** Finds the hospitals of a place if a search says nothing else. */
 export function findPlaces(
   image: Image,
   asked: Asked,
@@ -72,7 +72,7 @@ export function findPlaces(
   const isNickname = (place: Place) => place.isNickname === true;
   const isOther = (place: Place) => !isState(place) && !isNickname(place);
   const of = (...tests: ((place: Place) => boolean)[]) => tests.flatMap((test) => read.places.filter(test));
-  // Hospitals in Wyoming are in the state. Those in a city of the name are found by their words.
+  // "Hospitals in Wyoming" means the state. Hospitals in a city of that name are found by their words.
   const places = isWhole
     ? of(isOther, isState, isNickname)
     : read.places.some(isState)
@@ -94,7 +94,7 @@ export function findPlaces(
     const rank = isWhole && place.kind === "city" && !isNickname(place) ? ranks.wholeCity : ranks.place;
     const inState = Map.groupBy(place.facilities, (facility) => image.stateOf[facility]);
     for (const facility of place.facilities) {
-      // Of the cities of a name, the one with most hospitals comes first.
+      // Of several cities with the same name, the city with the most hospitals comes first.
       const share = (inState.get(image.stateOf[facility])?.length ?? 0) / place.facilities.length;
       found.enter(facility, rank, (2 * share + scoreOf(facility).score) / (3 + 3 * i));
     }
@@ -121,15 +121,13 @@ interface PlaceAlone {
   places: readonly Place[];
   /** The words that name the place. */
   span: readonly string[];
-  /** Whether only small words stand beside it. */
+  /** Whether all other words are small words. */
   isWhole: boolean;
-  /** Whether a word such as near stands before it. */
+  /** Whether a word such as near stands before the place. */
   isNear: boolean;
 }
 
-/**
- * The place that a search names, if its other words say nothing; undefined if there is none.
- */
+/** Returns the place that a search names, if its other words say nothing; otherwise undefined. */
 function placeAlone(image: Image, words: readonly string[]): PlaceAlone | undefined {
   // Words that say nothing elsewhere may name a city: `many hospital LA`.
   const apart = placeAround(image, words, isForHospitals);
@@ -145,14 +143,14 @@ function placeAlone(image: Image, words: readonly string[]): PlaceAlone | undefi
   return placeAround(image, words, saysNothing);
 }
 
-/** The place that a search names by a city and its state, where other words may stand between them. */
+/** Returns the place that a search names by a city and its state. Other words may stand between them. */
 function placeAround(
   image: Image,
   words: readonly string[],
   isBeside: (word: string) => boolean,
 ): PlaceAlone | undefined {
   const span = words.filter((word) => !isBeside(word));
-  // Words with none beside them are looked up anyway.
+  // If there are no other words, `placeAlone` looks up the place anyway.
   if (span.length < 2 || span.length > mostPlaceWords || span.length === words.length) return undefined;
   const start = words.indexOf(span[0]);
   const [before, after] = [words.slice(0, start), words.slice(start).filter(isBeside)];
@@ -168,12 +166,13 @@ function placeBetween(
   const beside = [...before, ...after];
   const isIn = beforePlace.has(before.at(-1) ?? "");
   if (beside.length > 0 && span.every(saysNothing)) {
-    // The code of a state may be a small word, too, unless it is at the end, or only words for a hospital follow it.
+    // The code of a state may also be a small word. It means the state at the end, or at the start before words for a
+    // hospital.
     const isCode = span.length === 1 && isStateCode(span[0]);
     const isLeading =
       before.length === 0 &&
       after.every((word) => kinds.has(meaningOf(word))) &&
-      // In Centre, Alabama.
+      // In "in Centre", the city is in Alabama, and "in" isn't Indiana.
       !isBeforePlace(image, [...span, ...after], 0);
     const isCodeMeant = isCode && (after.length === 0 || isLeading);
     const isCity =
@@ -190,8 +189,8 @@ function placeBetween(
 const betweenPlaces = new RegExp(`[;/&]|\\b(?:${[...phrasesOf("between")].join("|")})\\b`, "iu");
 
 /**
- * Finds the hospitals of several places: `dallas, fort worth`, `Boston, MA, Chicago, IL`, `Boston and Texas`. Returns whether the
- * search names several places with hospitals.
+ * Finds the hospitals of several places: `dallas, fort worth`, `Boston, MA, Chicago, IL` or `Boston and Texas`. Returns
+ * whether the search names several places with hospitals.
  */
 export function findSeveralPlaces(image: Image, { text }: Asked, found: Found): boolean {
   const lists = text.split(betweenPlaces).map((list) => list.split(","));
@@ -206,12 +205,15 @@ export function findSeveralPlaces(image: Image, { text }: Asked, found: Found): 
     return true;
   };
   const isState = ({ kind }: Place) => kind === "state";
-  // Names such as New York are meant alike beside each other: as states or as cities.
+  // If all names can be states, they are read as states. If all can be other places, they are read as such, too.
   const [areStates, areOthers] = [enterAll(isState), enterAll((place) => !isState(place))];
   return areStates || areOthers || enterAll(() => true);
 }
 
-/** Returns what each place of a list may be. A city and the state after it are one place, and none if it isn't there: `Dallas, OK`. */
+/**
+ * Returns what each place of a list may be. A city and the state after it are one place. They are no place if the city
+ * isn't in the state: `Dallas, OK`.
+ */
 function placesInList(image: Image, list: readonly string[]): (readonly Place[])[] {
   const parts = list
     .map((part) => read(image, "facility", part).words)
@@ -291,7 +293,7 @@ export function findNear(image: Image, index: SearchIndex, { words, miles }: Ask
   if (named.size > 0) findAround(image, { ...around, miles }, found, (facility) => named.has(facility));
 }
 
-/** The place after a word such as near, or a ZIP code, and the words beside it. */
+/** Returns the place after a word such as near, or the place of a ZIP code, and the other words. */
 function placeBesideName(
   image: Image,
   words: readonly string[],

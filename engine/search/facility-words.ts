@@ -47,7 +47,7 @@ export function findByWords(
   enterUnofficialName(image, terms);
   for (const facility of facilitiesWith(index, terms)) {
     const isCoded = terms.some(({ code }) => code === facility);
-    // It is found at a better rank already.
+    // The facility is already found at a better rank.
     if (hows?.[facility] === whole && !isCoded) continue;
     const { worst, score } = scoreOf(facility);
     if (!isCoded || worst !== exact) {
@@ -72,7 +72,7 @@ const ranksOfLevels: Readonly<Record<number, Rank>> = {
   [oneTypo]: ranks.oneTypo,
 };
 
-/** @param level of the word that matches worst */
+/** Returns the rank of a level. @param level the level of the word that matches worst */
 export const rankOfLevel = (level: number): Rank => ranksOfLevels[level] ?? ranks.guess;
 
 /**

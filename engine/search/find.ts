@@ -5,7 +5,7 @@ import type { DocumentKind, SearchIndex } from "./text-index.ts";
 
 /** The matches of a search, and their order. */
 
-/** A place as an answer shows it: a ZIP code, or a city with its state where one is known; or a state's code. */
+/** A place as an answer shows it: a ZIP code, a city (with its state if that is known), or a state's code. */
 export type ShownPlace = { near: string } | { state: string };
 
 export interface Matches {
@@ -63,8 +63,8 @@ export function inOrder(index: SearchIndex, ranked: ReadonlyMap<number, Ranked>)
 }
 
 /**
- * Returns a document's key for `inOrderOfKeys`. The lowest key comes first. It has the rank, then what the score lacks
- * to the highest, then the position by name.
+ * Returns a document's key for `inOrderOfKeys`. The lowest key comes first. The key consists of the rank, then how far
+ * the score is below 1, then the position by name.
  */
 export const orderKey = (
   { byName, nameOrder }: SearchIndex,
@@ -73,7 +73,7 @@ export const orderKey = (
   score: number,
 ): number => (1001 * rank + 1000 - Math.round(1000 * score)) * byName.length + nameOrder[document];
 
-/** Orders documents by their keys, and takes documents and scores out of the keys. @param keys are sorted in place */
+/** Orders documents by their keys, and reads documents and scores from the keys. @param keys are sorted in place */
 export function inOrderOfKeys({ byName }: SearchIndex, keys: Float64Array): Matches {
   keys.sort();
   const documents = new Uint32Array(keys.length);
@@ -86,19 +86,19 @@ export function inOrderOfKeys({ byName }: SearchIndex, keys: Float64Array): Matc
   return { ...nothing, total: keys.length, documents, scores };
 }
 
-/** Raises the scores of matches that are meant to 0.5 and more. */
+/** Raises scores to 0.5 or more, for matches that are surely meant. */
 export function sure(matches: Matches): Matches {
   return { ...matches, scores: matches.scores.map(sureScoreOf) };
 }
 
-/** Lowers the scores of matches that may not be meant below 0.5. */
+/** Lowers scores to less than 0.5, for matches that may not be meant. */
 export function guessed(matches: Matches): Matches {
   return { ...matches, scores: matches.scores.map(guessedScoreOf) };
 }
 
-/** A score of 0.5 and more. @param score from 0 to 1 */
+/** Converts a score to one of 0.5 or more. @param score from 0 to 1 */
 export const sureScoreOf = (score: number) => rounded(sureScore + (1 - sureScore) * score);
-/** A score below 0.5. @param score from 0 to 1 */
+/** Converts a score to one below 0.5. @param score from 0 to 1 */
 export const guessedScoreOf = (score: number) => Math.max(0.001, rounded((sureScore - 0.001) * score));
 
 const rounded = (score: number) => Math.round(1000 * score) / 1000;

@@ -9,7 +9,7 @@ import {
 } from "./find.ts";
 import type { SearchIndex } from "./text-index.ts";
 
-/** What a search for facilities has found: how each facility was found, and which ones are surely meant. */
+/** What a search for facilities has found: how each facility was found, and which facilities are surely meant. */
 
 /** The ways of finding a facility, the best first. A name or place is whole if the search says nothing else. */
 export const ranks = {
@@ -18,15 +18,15 @@ export const ranks = {
   speltName: 1,
   wholeName: 2,
   wholeCity: 3,
-  /** A whole name but for small words, or beside its place. */
+  /** A whole name except for small words, or a whole name with its place. */
   nameInPlace: 4,
-  /** A whole name but for words for a hospital, beside its city. */
+  /** A whole name except for words for a hospital, with its city. */
   plainNameInPlace: 5,
   /** A place, with words for a hospital or of a question. */
   place: 6,
   /** Every word, as a whole word. */
   allWords: 7,
-  /** Every word but those for a hospital or of a question. */
+  /** Every word except words for a hospital or of a question. */
   significantWords: 8,
   allBegun: 9,
   significantBegun: 10,
@@ -42,7 +42,7 @@ export const ranks = {
 
 export type Rank = (typeof ranks)[keyof typeof ranks];
 
-/** The scores of each rank, from the lowest to the highest, before it is known what is meant. */
+/** The lowest and the highest score of each rank, before sure matches and guesses are separated. */
 const bands: Readonly<Record<Rank, readonly [number, number]>> = {
   [ranks.code]: [1, 1],
   [ranks.speltName]: [0.995, 0.995],
@@ -67,7 +67,7 @@ interface RankedFacility extends Ranked {
 /** What is found so far. The best way of finding a facility counts, so nothing that is found is lost later. */
 export class Found {
   readonly ranked = new Map<number, RankedFacility>();
-  /** Facilities that match and aren't wanted: they are in another state, or have no prices. */
+  /** Facilities that match but aren't wanted, because they are in another state or have no prices. */
   readonly unwanted = new Set<number>();
   ignored: readonly string[] = [];
   /** The facilities of the place, if the whole search names one place. */
@@ -81,7 +81,7 @@ export class Found {
     this.isWanted = isWanted;
   }
 
-  /** @param score from 0 to 1, among facilities of the rank */
+  /** Enters a facility. @param score from 0 to 1, among facilities of the rank */
   enter(facility: number, rank: Rank, score: number): void {
     if (!this.isWanted(facility)) {
       this.unwanted.add(facility);
@@ -102,16 +102,17 @@ export class Found {
     return this.onePlace.size > 0;
   }
 
-  /** Whether the best ones are found by a CCN or a name. */
+  /** Whether the best facilities are found by a CCN or a name. */
   get isNamed(): boolean {
     return this.top <= ranks.plainNameInPlace && this.top !== ranks.wholeCity;
   }
 }
 
 /**
- * Returns the last rank whose facilities are meant for sure, or −1 if none are. Those found by a CCN are meant, and
- * those of the one place that the search names. Otherwise, the facilities of the best rank and of the ranks alike are
- * meant if there is only one, or if all are in that place. If the best rank is a guess, none are meant.
+ * Returns the last rank whose facilities are meant for sure, or −1 if none are. Facilities found by a CCN are meant,
+ * and so are the facilities of the one place that the search names. Otherwise, the facilities of the best rank and of
+ * similar ranks (`lastAlike`) are meant if there is only one, or if all are in that place. If the best rank is `guess`
+ * or `rest`, none are meant.
  */
 function lastMeant({ ranked, top, onePlace }: Found): number {
   if (top === ranks.code) return top;
@@ -127,7 +128,7 @@ function lastMeant({ ranked, top, onePlace }: Found): number {
   return alike === 1 || elsewhere === 0 ? last : -1;
 }
 
-/** By the best rank, the last rank that counts as alike. For other ranks it is `guess`. */
+/** For a best rank, the last rank that counts as similar to it. For other best ranks, it is `guess`. */
 const lastAlike: { [rank in Rank]?: Rank } = {
   [ranks.speltName]: ranks.wholeName,
   [ranks.wholeName]: ranks.wholeName,
@@ -143,9 +144,9 @@ const lastAlike: { [rank in Rank]?: Rank } = {
 const saysLittle = 0.2;
 
 /**
- * Orders what is found, and gives scores: 0.5 and more where one thing is meant.
+ * Orders the facilities found, and gives scores. A facility that is surely meant has a score of 0.5 or more.
  *
- * @param isDoubted whether nothing is meant surely, whatever is found
+ * @param isDoubted whether no facility can be surely meant
  * @param isAll whether the search says only that a hospital is looked for
  */
 export function scored(index: SearchIndex, found: Found, isDoubted: boolean, isAll: boolean): Matches {

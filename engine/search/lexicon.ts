@@ -6,12 +6,12 @@ import { readFileSync } from "node:fs";
  *     state CA: calif, cali
  *     procedure 5491: cataract, lens replacement
  *
- * Lines that are indented continue the line before them, and the rest of a line after ` #` is a comment. Every thread reads the
+ * An indented line continues the previous line, and the rest of a line after ` #` is a comment. Every thread reads the
  * files once.
  */
 
 export interface Entry {
-  /** What the phrases are, such as the state's code; empty where the kind says it all. */
+  /** What the phrases are, such as the state's code; empty if the kind says enough. */
   readonly what: string;
   readonly phrases: readonly string[];
 }
@@ -60,13 +60,13 @@ export function textsOf(kind: string): ReadonlyMap<string, string> {
 
 /** Small words. */
 export const fillers = phrasesOf("filler");
-/** Words for a hospital, and words of names that say no more. */
+/** Words for a hospital, and words of names that say as little. */
 export const kinds = phrasesOf("kind");
 /** Words of questions and sentences that never say which hospital is meant. */
 export const questions = phrasesOf("question");
 /** Words of questions that are also names of hospitals or places. */
 export const doubtful = phrasesOf("doubtful");
-/** Words such as in and near, after which a place stands. */
+/** Words such as in and near, which stand before a place. */
 export const beforePlace = phrasesOf("before-place");
-/** Whether a word says nothing about which hospital is meant; its meaning may be a word for a hospital. */
+/** Whether a word says nothing about which hospital is meant. Only the word itself is looked up, not its meaning. */
 export const isSmallWord = (word: string) => fillers.has(word) || questions.has(word) || kinds.has(word);

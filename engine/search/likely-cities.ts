@@ -32,7 +32,7 @@ export function likelyCities(image: Image, words: readonly string[]): City[] {
   return [...new Map(likely.map(({ city }) => [city.name, city])).values()].slice(0, mostLikely);
 }
 
-/** Most cities that are suggested for a name that none has. */
+/** Maximum cities that are suggested if the words name no city. */
 const mostLikely = 5;
 
 /** Orders cities by the number of hospitals around, from the highest. */
@@ -45,7 +45,11 @@ function byHospitals(image: Image, cities: readonly City[]): City[] {
     .map(({ city }) => city);
 }
 
-/** Finds the cities of the table of places whose names have one or two typos. @param state all states if undefined */
+/**
+ * Finds the cities of the table of places whose names differ from a name by at most two typos.
+ *
+ * @param state all states if undefined
+ */
 function citiesLike(image: Image, typed: string, state: string | undefined) {
   const { placeCity } = image;
   const bytes = Buffer.from(typed);
@@ -63,5 +67,5 @@ function citiesLike(image: Image, typed: string, state: string | undefined) {
   return likely;
 }
 
-/** A shorter name with a typo may be anything. */
+/** Minimum bytes of a name that may have typos. A shorter name with a typo may be anything. */
 const leastLikelyLetters = 4;

@@ -12,11 +12,11 @@ import { exact, levelBits, levelMask, levelsOf, none, type Term } from "./matchi
 import { isMeaningless } from "./procedure-terms.ts";
 import { countOf, findWord, type SearchIndex } from "./text-index.ts";
 
-/** Scores procedure groups: how like a query is to a group's name and terms. */
+/** Scores procedure groups by how similar a query is to a group's name and terms. */
 
 /** Lowers the weight of a generic word, such as removal, in the likeness to a term. */
 const genericWeight = 0.3;
-/** Lowers the weight of a word of a sentence, such as open, which only tells terms apart that are alike otherwise. */
+/** Lowers the weight of a word of a sentence, such as open. Such a word only separates terms that are otherwise alike. */
 const smallWeight = 0.1;
 /**
  * A word that is a whole term, and that at most this many groups have, finds these groups whatever the query's other
@@ -29,7 +29,7 @@ const worthOfOtherTerms = 0.5;
 
 const raritiesByIndex = new WeakMap<SearchIndex, Float64Array>();
 
-/** Returns the weight of a word by the number of documents that have the word. */
+/** Returns the weights of words, by the number of documents that have a word. */
 function raritiesOf(index: SearchIndex): Float64Array {
   let rarities = raritiesByIndex.get(index);
   if (rarities === undefined) {
@@ -44,7 +44,7 @@ function raritiesOf(index: SearchIndex): Float64Array {
 }
 
 /**
- * Returns a function that computes how much the query is like a procedure group, from 0 to 1.
+ * Returns a function that computes how similar the query is to a procedure group, from 0 to 1.
  *
  * The likeness to a group is the likeness to the most similar of its name and terms: the weighted share of the term's
  * words that the query has, times the weighted share of the query's words that the term has. The fewer groups have a
@@ -137,15 +137,15 @@ export function likenessOf(
 }
 
 /**
- * Least likeness of a group whose name has all words, so that the groups of a name tie: only those with the words as a whole
- * term come before them.
+ * Minimum likeness of a group whose name has all words. All groups with such a name tie, and only groups that have the
+ * words as a whole term come before them.
  */
 const likenessOfName = 0.85;
 const nameFields: ReadonlySet<number> = new Set([nameField, fillerField, repeatField]);
 
 /**
- * Returns a function that computes a group's score, from 0 to 1: by its worst match first, then by how well the words match
- * and how like the query the group is.
+ * Returns a function that computes a group's score, from 0 to 1: by its worst match first, then by how well the words
+ * match and how similar the group is to the query.
  */
 export function procedureScorer(index: SearchIndex, terms: readonly Term[]): (document: number) => number {
   const { tokenStart, tokens } = index;

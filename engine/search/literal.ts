@@ -25,22 +25,26 @@ export const [begun, whole] = [1, 2];
 export interface LiteralMatches {
   /** The facilities that have every word, ascending. */
   facilities: readonly number[];
-  /** By facility: 0, `begun` or `whole`. Empty if no facility has the words. Valid until the next search. */
+  /**
+   * For each facility: 0, `begun` or `whole`. The array is empty if no facility has the words, and valid until the next
+   * search.
+   */
   hows: Uint8Array;
 }
 
 const noMatches: LiteralMatches = { facilities: [], hows: new Uint8Array(0) };
 
 /**
- * Finds the facilities that have every word of a query, whole or as the beginning of a word: in a name (also a further name
- * or initials), in the city or state, as the ZIP code or as the CCN.
- * No other step of a search may drop one of them.
+ * Finds the facilities that have every word of a query, whole or as the beginning of a word: in a name (or another
+ * name, or initials), in the city or state, as the ZIP code or as the CCN. No other step of a search may drop one of
+ * them.
  *
  * @param words see `plainWords`
  */
 export function literalMatches(image: Image, index: SearchIndex, words: readonly string[]): LiteralMatches {
   const terms = words.map((word) => literalTerm(image, index, word));
-  // Most searches for sentences end here: no hospital has a word, alone, beside its neighbors or written apart.
+  // Most searches with sentences end here, because no hospital has one of the words alone, joined to its neighbors, or
+  // as several words.
   for (const [i, term] of terms.entries()) {
     if (documentsWith(index, term) > 0) continue;
     matchTogether(index, words, terms, i);
@@ -62,7 +66,11 @@ export function literalMatches(image: Image, index: SearchIndex, words: readonly
   return { facilities, hows };
 }
 
-/** Matches words typed apart that are one word of a name. @param at the position of a word that has to be one of them */
+/**
+ * Matches words typed separately that are one word of a name.
+ *
+ * @param at the position of a word that has to be one of them
+ */
 function matchTogether(
   index: SearchIndex,
   words: readonly string[],
@@ -81,7 +89,7 @@ function matchTogether(
     }
 }
 
-/** A word with its matches, without documents that write it apart. */
+/** Returns a word with its matches, but without documents that write it as several words. */
 function literalTerm(image: Image, index: SearchIndex, word: string): Term {
   const code = facilityWithCode(image, index, word);
   const term: Term = { word, isNeeded: true, matches: [], phrases: new Map(), code };

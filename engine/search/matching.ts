@@ -18,7 +18,7 @@ import { isBeforeInitial, meanings, oneWord, otherForms } from "./text.ts";
 import { countOf, documentsOf, findWord, isInFields, isNumber, type SearchIndex } from "./text-index.ts";
 import { allowedTypos, closeTo, codePoints, medicalEnding, soundOf, typosBetween } from "./typos.ts";
 
-/** Finds what the words of a query match: words of the index, documents that write a word apart, and codes. */
+/** Finds what the words of a query match: words of the index, documents that write a word as several words, and codes. */
 
 /** Levels of a match, from none to best. */
 export const [none, twoTypos, oneTypo, prefix, exact] = [0, 1, 2, 3, 4];
@@ -27,11 +27,11 @@ export const levelMask = (1 << levelBits) - 1;
 
 /** Maximum number of words that a word may be split into or joined from. */
 export const mostParts = 3;
-/** Minimum letters of the beginning of a word, and of several words joined. */
+/** Minimum letters of the beginning of a word. For several joined words, it is `joinedPrefixLetters`. */
 const prefixLetters = 3;
 export const joinedPrefixLetters = 6;
 
-/** Whether a word may begin a longer one. The beginning of a number is another number. */
+/** Whether a word may begin a longer one. A number can't begin a longer number, because that means something else. */
 export const mayBegin = (word: string) => word.length >= prefixLetters && !isNumber(word);
 
 /** A word of a query with its matches. */
@@ -42,8 +42,8 @@ export interface Term {
   /** Words of the index: word << levelBits | level. */
   matches: number[];
   /**
-   * The documents that match other than by a word of the index: level << fieldBits | field. They have the word as
-   * several consecutive words, or they are in a city that has the word, or this and other words, as a nickname.
+   * The documents that match in another way than by a word of the index: level << fieldBits | field. They have the word
+   * as several consecutive words, or they are in a city that has the word as a nickname, alone or with other words.
    */
   phrases: Map<number, number>;
   /** The document that the word identifies by a CCN, an APC code, a HCPCS code or an unofficial name; −1 for none. */
@@ -65,14 +65,14 @@ export function termsOf(
   const terms = [...new Set(words)].map((word): Term => {
     const term = { word, isNeeded: isNeeded(word), matches: [], phrases: new Map(), code: -1 };
     if (term.isNeeded) matchNeeded(image, index, term);
-    // The initial of a saint.
+    // The word may be the initial of a saint's name.
     if (/^[a-z]$/.test(word) && isBeforeInitial(words[words.indexOf(word) - 1] ?? ""))
       matchPrefix(index, Buffer.from(word), [term]);
     matchExactly(index, word, exact, [term]);
     return term;
   });
   const termOf = new Map(terms.map((term) => [term.word, term]));
-  // Words typed apart may be one word of the index.
+  // Words typed separately may be one word of the index.
   for (let start = 0; start < words.length; start++)
     for (let end = start + 2; end <= Math.min(words.length, start + mostParts); end++) {
       const typed = words.slice(start, end);
@@ -94,7 +94,10 @@ function matchJoined(index: SearchIndex, typed: readonly string[], terms: readon
   if (kind === "facility") matchNickname(index, oneWord(typed), terms);
 }
 
-/** Adds to a needed term what its word matches by its beginning, with typos or in another form, apart, or as a code. */
+/**
+ * Adds matches to a needed term: by the beginning of a word, with typos, in another form, as several words, or as a
+ * code.
+ */
 function matchNeeded(image: Image, index: SearchIndex, term: Term): void {
   const { word } = term;
   const { kind } = index;
@@ -117,7 +120,7 @@ function matchNeeded(image: Image, index: SearchIndex, term: Term): void {
   } else {
     // The index of procedures has only singulars, and the word may be a mistyped plural.
     if (word.endsWith("s") && typed < 0) matchTypos(index, term, word.slice(0, -1));
-    // A number beside other words may be a level.
+    // A number with other words may be a level.
     if (/^[1-8]$/.test(word)) matchExactly(index, `level${word}`, prefix, [term]);
     term.code = image.procedureOf.get(word) ?? procedureWithCode(image, word);
   }
@@ -202,13 +205,13 @@ export function matchSound(index: SearchIndex, { matches }: Term, word: string):
   }
 }
 
-/** Fewer letters may sound like anything. */
+/** Minimum letters of a word that is compared by its sound. A shorter word may sound like anything. */
 const soundLetters = 4;
 const mostTyposOfSound = 3;
 
 const sounds = new WeakMap<SearchIndex, Map<string, number[]>>();
 
-/** The words of names and cities by their sound. A thread makes this for its first search that needs it. */
+/** The words of names and cities by their sound. A thread makes the map at its first search that needs it. */
 function wordsBySound(index: SearchIndex): Map<string, number[]> {
   const known = sounds.get(index);
   if (known !== undefined) return known;
@@ -220,8 +223,10 @@ function wordsBySound(index: SearchIndex): Map<string, number[]> {
 }
 
 /**
- * After the stem's first letter, one letter may be missing or added (masectomy), or be another vowel (histerectomy).
- * Another consonant makes another word. @param parted the number of letters of the stem
+ * Tells whether a word has the stem of a medical word. After the stem's first letter, one letter may be missing or
+ * added (masectomy), or be another vowel (histerectomy). Another consonant makes another word.
+ *
+ * @param parted the number of letters of the stem
  */
 function isSameStem(medical: string, parted: number, word: string): boolean {
   let same = 0;
@@ -275,7 +280,7 @@ function addPhrase(index: SearchIndex, words: readonly number[], phrases: Map<nu
   }
 }
 
-/** An upper bound of the number of documents that match a term. */
+/** Returns an upper bound of the number of documents that match a term. */
 export function documentsWith(index: SearchIndex, { matches, phrases, code }: Term): number {
   let count = phrases.size + (code < 0 ? 0 : 1);
   for (const match of matches) count += countOf(index, match >>> levelBits);
@@ -314,27 +319,28 @@ export function matchedTerms(
   return matched;
 }
 
-/** The facilities that match every needed term, ascending. */
+/** Returns the facilities that match every needed term, ascending; none if no term is needed. */
 export const facilitiesWith = (index: SearchIndex, terms: readonly Term[]): number[] =>
   documentsWithAll(
     index,
     terms.filter(({ isNeeded }) => isNeeded),
   );
 
-/** The documents that match every term, ascending; none without terms. */
+/** Returns the documents that match every term, ascending; none if there are no terms. */
 export function documentsWithAll(index: SearchIndex, terms: readonly Term[]): number[] {
   const counted = terms
     .map((term) => ({ term, count: documentsWith(index, term) }))
     .sort((a, b) => a.count - b.count);
   if (counted.length === 0 || counted[0].count === 0) return [];
-  // The rarest word leaves few documents to try the others on. Thousands may have a word such as hospital.
+  // The rarest word comes first, because it leaves few documents for the other words. Thousands may have a word such as
+  // hospital.
   const [{ term }, ...others] = counted;
   return others.reduce((left, other) => matching(index, other.term, left), documentsOfTerm(index, term));
 }
 
-/** The documents that match a term, ascending. */
+/** Returns the documents that match a term, ascending. */
 function documentsOfTerm(index: SearchIndex, { matches, phrases, code }: Term): number[] {
-  // Thousands may have a word such as hospital, so nothing is sorted.
+  // Thousands of documents may have a word such as hospital, so nothing is sorted.
   const count = index.byName.length;
   const isFound = marksFor(count);
   for (const match of matches)
@@ -347,7 +353,7 @@ function documentsOfTerm(index: SearchIndex, { matches, phrases, code }: Term): 
   return documents;
 }
 
-/** Returns those of some documents that match a term. */
+/** Returns the given documents that match a term. */
 export function matching(
   { fields, tokenStart, tokens }: SearchIndex,
   { matches, phrases, code }: Term,
@@ -367,8 +373,8 @@ export function matching(
 let marks = new Uint8Array(0);
 
 /**
- * Returns at least `count` zeros. The caller clears what it sets. New arrays for each word would cost more than the
- * search.
+ * Returns a shared array of at least `count` zeros. The caller must clear what it sets. New arrays for each word would
+ * cost more than the search.
  */
 function marksFor(count: number): Uint8Array {
   if (marks.length < count) marks = new Uint8Array(count);

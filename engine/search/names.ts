@@ -5,7 +5,7 @@ import { isCountyWord } from "./counties.ts";
 import { entriesOf, fillers, kinds } from "./lexicon.ts";
 import { initialsOf, meaningOf, oneWord, plainWords, splitWords } from "./text.ts";
 
-/** Finds hospitals by whole names: official ones, and the unofficial ones of the lexicon. */
+/** Finds hospitals by whole names: official names, and the unofficial names of the lexicon. */
 
 export interface Names {
   /** A whole name as one word → the hospitals. */
@@ -18,11 +18,11 @@ export interface Names {
   significant: ReadonlyMap<string, readonly number[]>;
   /** The initials of an official name → the hospitals. */
   initials: ReadonlyMap<string, readonly number[]>;
-  /** Most words of an unofficial name. */
+  /** Number of words of the longest unofficial name. */
   mostWords: number;
 }
 
-/** Maximum initials. People don't say longer ones as a word. */
+/** Maximum letters of initials. People don't use longer initials as a word. */
 const mostInitials = 6;
 
 const namesByImage = new WeakMap<Image, Names>();
@@ -69,7 +69,7 @@ export function* makeNames(image: Image): Steps<Names> {
       const plain = enterName(words, facility);
       enter(unofficial, plain, facility);
       const others = plain.filter((word) => !kinds.has(meaningOf(word)));
-      // A county alone isn't its hospital.
+      // The name of a county alone doesn't mean its hospital.
       if (others.length > 1 && !isCountyWord(others[others.length - 1])) enter(unofficial, others, facility);
       mostWords = Math.max(mostWords, words.length);
     }

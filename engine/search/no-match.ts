@@ -11,23 +11,23 @@ import { saysSomething } from "./text.ts";
 import { type DocumentKind, indexOf, isNumber, type SearchIndex } from "./text-index.ts";
 import { allowedTypos, closeTo } from "./typos.ts";
 
-/** Says why a search finds nothing, from what was read and looked for. */
+/** Says why a search finds nothing. */
 export interface NoMatch {
   /** Positions of matches that have prices in other states. */
   elsewhere: readonly number[];
   /** Positions of matches without prices. */
   unpriced: readonly number[];
-  /** A sentence about a code of another system, such as a DRG; undefined without one. */
+  /** A sentence about a code of another system, such as a DRG; undefined if there is none. */
   otherCode: string | undefined;
   /** A HCPCS or CPT code that is in no group of the data. */
   code: string | undefined;
   /** A CCN, or five digits, that no hospital has and that are neither a ZIP code nor a procedure's code. */
   ccn: string | undefined;
-  /** A place that a search for procedures names, and nothing else. */
+  /** The place, if a search for procedures names a place and nothing else. */
   place: string | undefined;
   /** Whether the search asks for hospitals around the person who asks. */
   isHere: boolean;
-  /** A region that is named, and of which nothing is known. */
+  /** A region that a search for facilities names. */
   region: string | undefined;
   /** A state or territory that is named and has no hospital here, such as `Guam (GU)`. */
   emptyState: string | undefined;
@@ -35,7 +35,7 @@ export interface NoMatch {
   word: string | undefined;
   /** Whether no document matches the word. Otherwise some documents match the word, but not the other words. */
   isUnknown: boolean;
-  /** Similar words of procedures, or names of documents with similar words or with the other words. */
+  /** Similar words of procedures, or names of documents that match similar words or the search's other words. */
   near: readonly string[];
 }
 
@@ -63,7 +63,7 @@ export function whyNothing(
     (isZip(image, ccn) || findFacility(image, ccn) >= 0 || groupOfCode(image, ccn) !== undefined);
   const isPlace = kind === "procedure" && placesNamed(image, asked.typed).length > 0;
   const without = wordWithout(image, index, terms, isPriced);
-  // Words that fit any hospital find none in such a state.
+  // Words that fit any hospital find none if the state has no hospitals.
   const isAll = state !== null && without.word === undefined;
   const searched = isAll ? emptyStateIn(index, [state.toLowerCase()]) : undefined;
   return {
@@ -94,7 +94,7 @@ function emptyStateIn(index: SearchIndex, words: readonly string[]): string | un
     for (let start = 0; start + length <= words.length; start++) {
       const word = words.slice(start, start + length).join("");
       const code = stateOf(word);
-      // A code may also be a word, such as "as", where others follow.
+      // A code may also be a word, such as "as", if other words follow.
       const isWord = word.length === 2 && words.slice(start + length).some(saysSomething);
       if (code === undefined || isWord) continue;
       return hasState(index, code.toLowerCase()) ? undefined : `${stateNames[code]} (${code})`;
@@ -102,7 +102,10 @@ function emptyStateIn(index: SearchIndex, words: readonly string[]): string | un
   return undefined;
 }
 
-/** The first word without a match; or else the rarest, without which something would be found. */
+/**
+ * Returns the first word without a match. If all words match, returns the rarest word without which something would be
+ * found, or else the rarest word.
+ */
 function wordWithout(
   image: Image,
   index: SearchIndex,
@@ -147,7 +150,7 @@ function nameOf(image: Image, kind: DocumentKind, document: number): string {
   return `${name} (${ccn}, ${city} ${state})`;
 }
 
-/** The positions of words with at most one typo more than a match may have, the closest first. */
+/** Returns the positions of words with at most one typo more than a match may have, the closest first. */
 function closeWords(index: SearchIndex, word: string): number[] {
   // Another number is another place or procedure.
   if (isNumber(word)) return [];

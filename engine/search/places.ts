@@ -24,11 +24,11 @@ import { findWord, hasToken, indexOf, type SearchIndex } from "./text-index.ts";
 
 export interface Place {
   kind: "zip" | "city" | "state" | "region";
-  /** A ZIP code, `Boston, MA`, a city's name alone where several states have it, a state's code, or a region. */
+  /** A ZIP code, `Boston, MA`, a city's name alone if several states have the city, a state's code, or a region. */
   name: string;
-  /** The codes of the states that it is in; empty for a ZIP code. */
+  /** The codes of the states that the place is in; empty for a ZIP code. */
   states: readonly string[];
-  /** The hospitals in it. */
+  /** The hospitals in the place. */
   facilities: readonly number[];
   /** Whether a city is named by a nickname, such as LA. */
   isNickname?: boolean;
@@ -40,11 +40,11 @@ export interface City extends Point {
   /** The city with its state's code, such as `Boston, MA`. */
   name: string;
   state: string;
-  /** Number of its ZIP codes, as a measure of its size. */
+  /** Number of the city's ZIP codes, as a measure of its size. */
   zips: number;
 }
 
-/** Most words of a place's name, with its state. */
+/** Maximum words of a place's name with its state. */
 export const mostPlaceWords = 6;
 
 const joined = (name: string) => name.toLowerCase().replace(/[^a-z]/g, "");
@@ -59,7 +59,11 @@ const codes = new Map(
   ]),
 );
 
-/** Returns a state's code in capitals for its code or a name, as one word in small letters; undefined if none. */
+/**
+ * Returns a state's code in capitals; undefined if there is none.
+ *
+ * @param word the code or a name, as one word in small letters
+ */
 export function stateOf(word: string): string | undefined {
   return codes.get(word) ?? otherStateNames.get(word);
 }
@@ -67,7 +71,7 @@ export function stateOf(word: string): string | undefined {
 /** Whether a word in small letters is a state's code. */
 export const isStateCode = (word: string): boolean => word.length === 2 && stateOf(word) !== undefined;
 
-/** A state's code and its name as one word, in small letters. @param code in capitals */
+/** Returns a state's code and its name as one word, in small letters. @param code in capitals */
 export function formsOfState(code: string): readonly [code: string, name: string] {
   return [code.toLowerCase(), joined(stateNames[code])];
 }
@@ -77,7 +81,7 @@ interface CitiesOfState {
   names: readonly string[];
 }
 
-/** Reads `CA losangeles`, or several states. */
+/** Splits a text such as `CA losangeles` into the codes of states and the names of cities. */
 function statesAndCities(what: string): { states: string[]; names: string[] } {
   const words = what.split(" ");
   const isCode = (word: string) => /^[A-Z]{2}$/.test(word);
@@ -141,7 +145,8 @@ export function facilitiesInCity(image: Image, words: readonly string[]): readon
 function facilitiesNamed(image: Image, words: readonly string[]): readonly number[] {
   const index = indexOf(image, "facility");
   const found = facilitiesOfCity(index, oneWord(words));
-  // Center is a short form of Centre, and no city.
+  // "center" has the same form in the index as the city of Centre. So a word that says nothing has to be spelled like
+  // the city.
   if (found.length > 0) return words.every(saysNothing) ? found.filter(isSpelled(image, words)) : found;
   for (const { name, state } of withStates(words)) {
     const city = oneWord(name);
@@ -180,13 +185,13 @@ function withStates(words: readonly string[]): NameInState[] {
 }
 
 /**
- * Finds the cities that words name among those of the table of places and of hospitals, one for each state, ordered by state. The
- * state's code or name may follow: `Boston, MA`, `saint louis missouri`. A nickname, such as NYC, means its first city.
- * O(log cities).
+ * Finds the cities that words name, in the table of places and among the hospitals' cities. They are ordered by state,
+ * one for each state. The state's code or name may follow: `Boston, MA`, `saint louis missouri`. A nickname, such as
+ * NYC, means its first city. O(log cities).
  */
 export function citiesNamed(image: Image, words: readonly string[]): City[] {
   const ways = withStates(words);
-  // Newton IA isn't Newtonia.
+  // "Newton IA" isn't Newtonia.
   const isCoded = words.at(-1)?.length === 2 && ways.length > 0;
   const coded = isCoded ? citiesInState(image, ways[0]) : [];
   if (coded.length > 0) return coded;
@@ -198,7 +203,12 @@ export function citiesNamed(image: Image, words: readonly string[]): City[] {
 const citiesInState = (image: Image, { name, state }: NameInState) =>
   namesakes(image, name).filter((city) => city.state === state);
 
-/** Finds the cities of the table of places, or with hospitals, that a name or a nickname without a state means. @param words see `splitWords` */
+/**
+ * Finds the cities that a name or a nickname without a state means, in the table of places and among the hospitals'
+ * cities.
+ *
+ * @param words see `splitWords`
+ */
 export function namesakes(image: Image, words: readonly string[]): City[] {
   const named = citiesWithName(image, oneWord(words));
   if (named.length > 0) return named;
@@ -215,8 +225,8 @@ function citiesWithName(image: Image, word: string): City[] {
 }
 
 /**
- * Returns the cities of a name where hospitals are and that the table of places lacks. They lie where their hospitals' ZIP codes
- * are.
+ * Returns the cities of a name that have hospitals but aren't in the table of places. A city's coordinates are the
+ * means of its hospitals' ZIP codes.
  *
  * @param known the states in which the table has the name
  */
@@ -251,7 +261,7 @@ export function cityAt(image: Image, i: number): City {
 /** Says which places words name, the likeliest first; none if they name no place. @param words see `splitWords` */
 export function placesNamed(image: Image, words: readonly string[]): Place[] {
   const [first = "", ...others] = words;
-  // A state may stand behind a ZIP code, too.
+  // A state may also come after a ZIP code.
   if (isZip(image, first) && stateOf(others.join("")) !== undefined)
     return placesNamed(image, [...others, first]);
   const last = words.at(-1) ?? "";
@@ -280,7 +290,7 @@ export function placesNamed(image: Image, words: readonly string[]): Place[] {
   return places.length > 0 ? places : regionsNamed(image, words);
 }
 
-/** Returns the region that words name, unless they name another place. Few words may be a region, so few are looked up. */
+/** Returns the region that words name, unless they name another place. Only words that may be a region are looked up. */
 export function regionNamed(image: Image, words: readonly string[]): Place | undefined {
   const [place] = mayBeRegion(words) ? placesNamed(image, words) : [];
   return place?.kind === "region" ? place : undefined;
@@ -294,11 +304,11 @@ const mayBeRegion = (words: readonly string[]): boolean =>
 
 const wordsForStates = phrasesOf("state-noun");
 
-/** The state in `delaware state`. */
+/** Returns the state before a word such as state, as in `delaware state`. */
 const stateBefore = (words: readonly string[]) =>
   wordsForStates.has(words.at(-1) ?? "") ? stateOf(words.slice(0, -1).join("")) : undefined;
 
-/** Whether a city of a name is around a ZIP code. */
+/** Whether words name a city that is around a ZIP code. */
 const isCityAround = (image: Image, words: readonly string[], zip: Point) =>
   citiesNamed(image, words).some(
     ({ latitude, longitude }) =>
@@ -353,7 +363,7 @@ export const namesCounty = (words: readonly string[]): boolean =>
 export const isBeforePlace = (image: Image, words: readonly string[], at: number): boolean =>
   beforePlace.has(words[at]) && stateOf(words[at]) !== undefined && isPlaceAt(image, words, at + 1);
 
-/** Whether words from a position on are a place, and more words may follow. */
+/** Whether the name of a place begins at a position. */
 function isPlaceAt(image: Image, words: readonly string[], at: number): boolean {
   const start = articles.has(words[at]) ? at + 1 : at;
   for (let end = start + 1; end <= Math.min(words.length, start + mostPlaceWords); end++)
@@ -362,8 +372,8 @@ function isPlaceAt(image: Image, words: readonly string[], at: number): boolean 
 }
 
 /**
- * Returns where a place is: a ZIP code, a city that one state has, or a region around a city. Returns undefined for
- * others.
+ * Returns where a place is: a ZIP code, a city in only one state, or a region around a city. Returns undefined for
+ * other places.
  */
 export function centerOf(image: Image, place: Place): Point | undefined {
   if (place.kind !== "city" || place.states.length !== 1) return place.center;

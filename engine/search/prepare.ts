@@ -3,7 +3,10 @@ import type { Steps } from "../steps.ts";
 import { makeNames } from "./names.ts";
 import { deriveIndex, documentKinds } from "./text-index.ts";
 
-/** Derives in steps what searches need from an image. Otherwise a thread's first search derives it all at once. */
+/**
+ * Derives in steps what searches need from an image. Without it, a thread's first search derives everything in one
+ * step.
+ */
 export function* prepareSearch(image: Image): Steps<void> {
   for (const kind of documentKinds) yield* deriveIndex(image, kind);
   yield* makeNames(image);

@@ -23,7 +23,7 @@ const mostWords = 4;
 
 /** What a search for procedures says about a place. */
 export interface PlaceRead {
-  /** The other words. */
+  /** The words that don't name the place. */
   rest: readonly string[];
   place: ShownPlace | null;
   /** The words that name the place. */
@@ -33,12 +33,12 @@ export interface PlaceRead {
 }
 
 /**
- * Takes the place off the words of a search for procedures.
- * @param capitals the words that are written in capitals in a text that isn't
+ * Separates the place from the other words of a search for procedures.
+ * @param capitals see `capitalsIn`
  */
 export function placeIn(image: Image, words: readonly string[], capitals: ReadonlySet<string>): PlaceRead {
   const without = (start: number, end: number) => [...words.slice(0, start), ...words.slice(end)];
-  // After a preposition a place may stand anywhere, and be a word of procedures too.
+  // After a preposition, a place may stand anywhere, and its name may also be a word of procedures.
   for (let at = 0; at + 1 < words.length; at++) {
     if (!beforePlace.has(words[at])) continue;
     // A city's name may begin with the article.
@@ -110,12 +110,18 @@ const wordsAtEnd = phrasesOf("state-word-end");
 const neverCodes = phrasesOf("state-word-ever");
 /** Words before letters that are no state: stent after MI, pump for MS, cleared by MD. */
 const beforeLetters = phrasesOf("before-letters");
-/** Codes that are medical words beside a part of the body: colon CA, CT of the knee. */
+/** Codes that are medical words with a part of the body: colon CA, CT of the knee. */
 const medicalCodes = phrasesOf("state-medical");
-/** Codes that are medical words beside a part of the body, but only in small letters: `knee tx`. In `knee TX` it is Texas. */
+/**
+ * Codes that are medical words with a part of the body, but only in small letters: `knee tx`. In `knee TX`, the code is
+ * Texas.
+ */
 const medicalSmallCodes = phrasesOf("state-medical-small");
 
-/** Whether a state's code at the end of a text, or in capitals at its end or start, is meant: `knee replacement TX`. */
+/**
+ * Whether a code means the state. In small letters it has to be at the end of a text; in capitals it may also be at the
+ * start.
+ */
 function isCodeMeant(
   [code, ...more]: readonly string[],
   others: readonly string[],
@@ -127,7 +133,7 @@ function isCodeMeant(
   if (!isInCapitals && (!isLast || wordsAtEnd.has(code))) return false;
   const held = termsIn([...others, code]).held;
   if (held?.words.includes(code)) return false;
-  // Beside a part of the body alone, letters are medical.
+  // If only a part of the body is left, the letters are medical.
   const isOfBody = others.every((word) => bodyParts.has(word));
   if (medicalCodes.has(code)) return held !== undefined && !isOfBody;
   return isInCapitals || !isOfBody || !medicalSmallCodes.has(code);
@@ -183,7 +189,7 @@ function placeNamed(
   return city.isOne || isIntroduced ? { near: city.near } : unclear;
 }
 
-/** Whether a procedure is meant whose name has the whole name of a city: the Boston of a Boston KPro. */
+/** Whether a city's name is only a part of a procedure's name, such as the Boston of a Boston KPro. */
 function isInProcedure(city: readonly string[], others: readonly string[]): boolean {
   const held = termsIn([...city, ...others]).held?.words;
   return city.every((word) => held?.includes(procedureMeaning(word)));
@@ -197,8 +203,8 @@ const isLarge = (image: Image, words: readonly string[]) =>
   namesakes(image, words).some(({ zips }) => zips >= zipsOfLarge);
 
 /**
- * Whether a word belongs to searches for procedures: the index of procedures has it, or it is a small, a generic or a
- * similar word.
+ * Whether a word belongs to searches for procedures: the index of procedures has it, or it is a small or generic word,
+ * a word of sentences, or a word for something that no group includes.
  */
 function isOfProcedures(image: Image, word: string): boolean {
   return (
@@ -207,7 +213,7 @@ function isOfProcedures(image: Image, word: string): boolean {
   );
 }
 
-/** Whether no word of procedures begins with a word or is close to it. */
+/** Whether a word is unlike all words of procedures: none of them begins with the word or is close to it. */
 function isUnlike(image: Image, word: string): boolean {
   const index = indexOf(image, "procedure");
   if (!/^\p{L}{3,}$/u.test(word) || isOfProcedures(image, word)) return false;
@@ -216,8 +222,9 @@ function isUnlike(image: Image, word: string): boolean {
 
 /**
  * Returns the city that words name, if it has hospitals or is large. `isOne` says that no other city of its name may be
- * meant. Then `near` has its state. Such a city with hospitals has far more of them than every namesake, and no
- * namesake has more ZIP codes. Such a city without hospitals has far more ZIP codes than every namesake.
+ * meant, and `near` then has its state. For a city with hospitals, this is so if it has far more hospitals than every
+ * namesake, and no namesake has more ZIP codes. For a city without hospitals, this is so if it has far more ZIP codes
+ * than every namesake.
  */
 function cityNamed(image: Image, words: readonly string[]): { near: string; isOne: boolean } | undefined {
   const there = facilitiesInCity(image, words);
@@ -245,7 +252,10 @@ const timesMore = 5;
  * in New York has seven times those of Rochester in Minnesota, which is known for its clinic.
  */
 const timesLarger = 8;
-/** Minimum ZIP codes of a large city. Without hospitals here, only a large city's name is a place by itself. */
+/**
+ * Minimum ZIP codes of a large city. The name of a city without hospitals in the data is a place by itself only if the
+ * city is large.
+ */
 const zipsOfLarge = 8;
 
 const withoutState = ({ name }: City) => name.slice(0, name.lastIndexOf(","));

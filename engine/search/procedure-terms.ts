@@ -36,8 +36,8 @@ export const isMeaningless = (word: string) =>
   fillers.has(word) || sentenceWords.has(word) || asideWords.has(word) || ordinalOrLetter.test(word);
 
 /**
- * Whether a word is medical, so that a search can't do without it: it says something about procedures by itself, such as cataract,
- * replacement and knee. Generic words such as surgery don't.
+ * Whether a word is medical, so that a search can't leave it out. A medical word says something about procedures by
+ * itself, as cataract, replacement and knee do. Generic words, such as surgery, aren't medical.
  */
 export function isMedical(word: string): boolean {
   const meant = procedureMeaning(word);
@@ -60,7 +60,10 @@ export function medicalIn(query: readonly string[]): (word: string) => boolean {
 
 const isAsideOrGeneric = (meant: string) => otherAsides.has(meant) || genericWords.has(meant);
 
-/** Whether a word is one of searches for procedures. */
+/**
+ * Whether a word belongs to searches for procedures. It may be medical, generic, or a word for something that no group
+ * includes.
+ */
 export const isOfProcedures = (word: string): boolean =>
   isAsideOrGeneric(procedureMeaning(word)) || isMedical(word);
 
@@ -86,14 +89,17 @@ function allTerms(): Map<string, ProcedureTerm[]> {
   return Map.groupBy(terms, ({ words }) => words[0]);
 }
 
-/** Many threads never search for a procedure. */
+/**
+ * The terms by their first words. They are made at the first search for procedures, because many threads have no such
+ * search.
+ */
 let termsByWord: ReturnType<typeof allTerms> | undefined;
 
 /** The terms of a text: see `termsIn`. */
 interface TermsOfText {
   held: ProcedureTerm | undefined;
   absent: ProcedureTerm | undefined;
-  /** What this data can't have, once each. */
+  /** The things that the text names and that this data can't have, each once. */
   named: readonly Absent[];
   /** The words of terms of several words, as `procedureMeaning` returns them. */
   together: ReadonlySet<string>;
@@ -104,7 +110,7 @@ const noTerms: TermsOfText = { held: undefined, absent: undefined, named: [], to
 /**
  * Finds the longest term for a procedure in a group, and the longest for a procedure in no group. The words of a term
  * may be in any order. The second term is left out if it is a part of a term for a group's procedure, or says nothing
- * beside such a term. O(words · terms that begin with one of the words).
+ * together with such a term. O(words · terms that begin with one of the words).
  *
  * @param query see `read`
  */

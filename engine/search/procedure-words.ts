@@ -15,7 +15,7 @@ export const plainWordsOf: Readonly<Record<string, { terms: readonly string[]; c
 
 /** A procedure group for readers who aren't clinicians. */
 export interface PlainProcedure {
-  /** Its name, in small letters and with the article. */
+  /** The group's name, in small letters and with the article. */
   title: string;
   /** The part of the body. */
   part: string;
@@ -38,8 +38,8 @@ export function plainProcedure(code: string): PlainProcedure | undefined {
 }
 
 /**
- * What this data can't have. `reason` says why, and where else to look, in one or two sentences. `see` is a URL of its
- * prices.
+ * Something that this data can't have. `reason` says why, and where else to look, in one or two sentences. `see` is a
+ * URL where its prices are.
  */
 export interface Absent {
   name: string;
@@ -67,7 +67,7 @@ export function absentOf(what: string, phrase: string): Absent | undefined {
 
 interface AbsentTerm {
   text: string;
-  /** Undefined for what isn't care. */
+  /** What is absent; undefined if the term doesn't mean care. */
   absent: Absent | undefined;
   /** Whether groups have terms with the same words. */
   isAlsoHeld: boolean;
@@ -84,7 +84,7 @@ export const asideWords: ReadonlySet<string> = new Set([
   ...bodyPartAsides,
 ]);
 export const bodyParts = phrasesOf("body");
-/** Words that aren't needed beside other words in a search for procedures. */
+/** Words that aren't needed if a search for procedures has other words. */
 export const genericWords = phrasesOf("generic");
 
 /** Terms for procedures and other things that no comprehensive APC includes. */

@@ -51,7 +51,7 @@ export function findProcedures(
     const likeness = isCode ? 1 : likenessOf(index, terms, 0)(found.documents[0]);
     const hasLevel = terms.some(({ isNeeded, word }) => isNeeded && isLevel.test(word));
     const isGuess = ignored.length > 0 || (hasLevel && isOfSeveral(index, terms, found));
-    // A therapy session isn't radiation therapy, nor radiation in a single session.
+    // "Therapy session" means neither radiation therapy nor radiation in a single session.
     const least = needed > 1 && held === undefined && named.length > 0 ? leastSureOfAbsent : leastSure;
     return likeness > least && !isGuess ? sure(found) : guessed(found);
   }
@@ -88,8 +88,8 @@ function find(index: SearchIndex, terms: readonly Term[], isWanted: Wanted): Mat
 }
 
 /**
- * Whether several families of groups have the level and the words of a search, and the first group's name doesn't begin with
- * these words: level 3 endoscopies are also those of the bowel.
+ * Whether a search with a level may mean several families of groups. This is so if several groups match, and the search
+ * lacks the first word of the first group's name. For example, endoscopies of level 3 include those of the bowel.
  */
 function isOfSeveral(index: SearchIndex, terms: readonly Term[], { documents }: Matches): boolean {
   if (documents.length < 2) return false;
@@ -125,8 +125,8 @@ function mostAlike(index: SearchIndex, terms: readonly Term[], isWanted: Wanted)
 }
 
 /**
- * Above `leastSure`, a group that has every word is meant; above `leastSureOfAbsent` if the words name something absent and no
- * procedure. From `leastLike` on, a group that lacks some words may be meant.
+ * Limits of likeness. A group that has every word is meant above `leastSure`, or above `leastSureOfAbsent` if the words
+ * name something absent and no procedure. A group that lacks some words may be meant from `leastLike` on.
  */
 const [leastSure, leastSureOfAbsent, leastLike] = [0.25, 0.5, 0.33];
 

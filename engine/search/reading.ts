@@ -24,7 +24,7 @@ import { beginsWord, type DocumentKind, findWord, indexOf, type SearchIndex } fr
 /** What a search asks for: its words in English, and what else its text says. */
 export interface Asked {
   kind: DocumentKind;
-  /** The text, without codes of diagnoses beside a procedure. */
+  /** The text, without codes of diagnoses if it names a procedure. */
   text: string;
   /**
    * The words as typed, for literal matches. A search for facilities leaves out labels before numbers, such as suite.
@@ -108,8 +108,8 @@ function readForProcedures(image: Image, text: string): Asked {
 const noCapitals: ReadonlySet<string> = new Set();
 
 /**
- * Returns the words of two letters that are in capitals, in small letters. Returns none if the text's other letters are
- * all in capitals, too.
+ * Returns the two-letter words that a text has in capitals, converted to small letters. Returns none if the text's
+ * other letters are all in capitals, too.
  */
 export function capitalsIn(text: string): ReadonlySet<string> {
   // Nearly all searches end here. The expressions below are slow.
@@ -145,7 +145,7 @@ function withState(image: Image, words: readonly string[]): readonly string[] {
   const city = before.slice(0, before.findLastIndex((word) => !kinds.has(meaningOf(word))) + 1);
   const isCounty = isStateCode(code) && namesCounty(city);
   if (!isCounty && !smallCodes.has(code)) return words;
-  // A city without hospitals has to be in the state: there is a Mem, and "memorial or" isn't in Oregon.
+  // A city without hospitals has to be in the state: there is a city named Mem, but "memorial or" doesn't mean Oregon.
   const isName = () => namesOf(image).whole.has(oneWord(before));
   if (!isCounty && !isCityLast(image, city, code.toUpperCase()) && !isName()) return words;
   const [, name] = formsOfState(code.toUpperCase());
@@ -184,7 +184,7 @@ function withoutCountry(words: readonly string[]): readonly string[] {
 
 const labels = phrasesOf("numbered");
 
-/** A word such as suite before a number. */
+/** Whether a word is a label, such as suite, before a number. */
 const isLabel = (word: string, next: string | undefined) =>
   next !== undefined && labels.has(word) && /^\d/.test(next);
 
@@ -226,7 +226,7 @@ const distance = new RegExp(
 const kilometersPerMile = 1.609344;
 
 /**
- * Replaces a distance by the word near. `miles` is null if there is no distance, or if it isn't from above 0 to
+ * Replaces a distance by the word near. `miles` is null if there is no distance, or if the distance is 0 or above
  * `maxMiles`.
  */
 function withoutDistance(text: string): { text: string; miles: number | null } {
@@ -339,17 +339,15 @@ const saints = phrasesIn("spanish-saint");
 
 const mostWords = 5;
 
-/**
- * Replaces the Spanish phrases among words by English words, the longest first, except small words such as `de`. A name stays.
- */
+/** Replaces Spanish phrases by English words, the longest phrase first. Small words, such as `de`, and names stay. */
 function inEnglish(kind: DocumentKind, words: readonly string[], isName: IsKept) {
   const english = replaced(words, spanish[kind], isName);
   return { words: english, isSpanish: english.some((word, i) => word !== words[i]) };
 }
 
 /**
- * Leaves out small Spanish words. Many are words of names too, so call this only beside other Spanish words. In capitals, and
- * at the end after a word such as in, DE and MI are states.
+ * Leaves out small Spanish words. Many are words of names too, so call this only if there are other Spanish words. In
+ * capitals, and at the end after a word such as in, DE and MI are states.
  */
 function withoutSmallWords(kind: DocumentKind, words: readonly string[], capitals: ReadonlySet<string>) {
   const last = beforePlace.has(words.at(-2) ?? "") ? words.at(-1) : undefined;
@@ -357,7 +355,7 @@ function withoutSmallWords(kind: DocumentKind, words: readonly string[], capital
   return replaced(words, smallWords[kind], isState);
 }
 
-/** Replaces Spanish names of saints, which may also be cities, by English ones. Returns undefined if there is none. */
+/** Replaces Spanish names of saints, which may also be cities, by the English names. Returns undefined if there is none. */
 export function saintsInEnglish(words: readonly string[]): readonly string[] | undefined {
   const english = replaced(words, saints, () => false);
   return english.some((word, i) => word !== words[i]) ? english : undefined;

@@ -20,20 +20,21 @@ import { type DocumentKind, indexOf } from "./text-index.ts";
 
 /*
  * A search is read once (`reading.ts`). Then its words are looked for in the index (`matching.ts`): as whole words, as
- * beginnings, with typos, apart or together. A directory has a few thousand facilities and words, so all of this takes
- * less than a millisecond, and typos are found by comparing words of about the same length, without tables of n-grams.
+ * beginnings, with typos, as several words, or joined. A directory has a few thousand facilities and words, so all of
+ * this takes less than a millisecond, and typos are found by comparing words of about the same length, without tables
+ * of n-grams.
  *
- * A library such as MiniSearch doesn't match words that are written apart or together.
+ * A library such as MiniSearch doesn't match words that are split or joined.
  */
 
 export interface SearchAnswer extends Matches {
   /** The codes and words by which each procedure was found, except its own code and the words of its name. */
   matched: string[][];
-  /** What is asked for and this data can't have, whatever else is found. */
+  /** The things that are asked for and that this data can't have, whatever else is found. */
   absent: readonly Absent[];
-  /** Another search, where letters have two meanings. */
+  /** Another search, if a state's code in the text has two meanings; otherwise null. */
   alternative: Alternative | null;
-  /** Why nothing is found; undefined if something is. */
+  /** Why nothing is found; undefined if something is found. */
   why?: NoMatch;
 }
 
@@ -43,7 +44,8 @@ export interface Alternative {
 }
 
 /**
- * Finds a page of the facilities or procedures with prices that a text asks for. `findFacilities` and `findProcedures` say how.
+ * Finds a page of the facilities or procedures with prices that a text asks for. See `findFacilities` and
+ * `findProcedures`.
  *
  * @param state null for the nation
  */
@@ -94,7 +96,7 @@ function searchProcedures(image: Image, asked: Asked, state: string | null): Fou
   if (otherCodeIn(asked.text) !== undefined)
     return { ...nothing, terms, absent: termsIn([...words, ...aside]).named };
   const found = findProcedures(image, asked, terms, pricedIn(image, "procedure", state));
-  // Beside a procedure, letters of a state may name something else: CT, VA. After "in" they don't.
+  // With a procedure, letters of a state may name something else, such as CT or VA. After "in", they don't.
   const before = typed[typed.lastIndexOf(placeWords[0]) - 1] ?? "";
   const isDoubtful = placeWords.length === 1 && found.total > 0 && !beforeCity.has(before);
   const letters = isDoubtful ? placeWords : [];
@@ -143,7 +145,7 @@ function alternativeTo(image: Image, asked: Asked, text: string, found: Found): 
 const beforeCity = phrasesOf("before-city");
 const prepositions = [...beforePlace].join("|");
 
-/** An expression for the last time that a word is in a text, perhaps with the preposition before it. */
+/** Returns an expression for the last occurrence of a word in a text, perhaps with the preposition before it. */
 function lastOf(word: string, isWithPreposition: boolean): RegExp {
   const whole = `(?<![\\p{L}\\d])${word}(?![\\p{L}\\d])`;
   const before = isWithPreposition ? `(?:(?<![\\p{L}\\d])(?:${prepositions})\\s+)?` : "";

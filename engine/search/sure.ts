@@ -1,4 +1,7 @@
-/** Says when a search's first match is surely meant. The pages' code uses it in browsers, so it imports nothing. */
+/**
+ * Says when a search's first match is surely meant. The pages' code uses this file in browsers, so the file imports
+ * nothing.
+ */
 
 /** Least score of a match that is taken as meant. */
 export const sureScore = 0.5;

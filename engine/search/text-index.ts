@@ -7,15 +7,18 @@ import { cityField, fieldBits, fieldMask, fillerField, nameField } from "./docum
 export type DocumentKind = keyof Image["documents"];
 export const documentKinds: readonly DocumentKind[] = ["facility", "procedure"];
 
-/** Words that can be looked up, and compared with misspelt ones. */
+/** Words that can be looked up, and compared with misspelt words. */
 export interface WordTable {
   /** The distinct words. */
   readonly words: TextColumn;
   /** Word → position in `words`. */
   readonly positionOf: ReadonlyMap<string, number>;
-  /** The words of each number of characters, without numbers. */
+  /** The words that aren't numbers, by their number of characters. */
   readonly ofLength: readonly (WordsOfLength | undefined)[];
-  /** The numbers of each number of digits. A third of the words are ZIP codes, and few searches compare them. */
+  /**
+   * The words that are numbers, by their number of digits. A third of all words are ZIP codes, and few searches compare
+   * them.
+   */
   readonly numbersOfLength: readonly (WordsOfLength | undefined)[];
 }
 
@@ -26,8 +29,8 @@ interface WordsOfLength {
 }
 
 /**
- * The words of all facilities or procedures, in byte order. A document is a facility or procedure, and its number is the position in
- * the image. The words and tokens are in the image; each thread derives the rest.
+ * The words of all facilities or procedures, in byte order. A document is a facility or procedure, and its number is
+ * its position in the image. The words and tokens are in the image. Each thread derives the rest.
  */
 export interface SearchIndex extends WordTable {
   readonly kind: DocumentKind;

@@ -26,12 +26,15 @@ export function foldedCase(text: string): string {
 
 const apostrophes = /['’‘`´]/g;
 
-/** Splits a text at everything that is no letter or digit. `&` becomes the word "and"; an apostrophe divides no word. */
+/**
+ * Splits a text at everything that is no letter or digit. `&` becomes the word "and". An apostrophe doesn't divide a
+ * word.
+ */
 export function plainWords(text: string): string[] {
   return wordsOf(withoutApostrophes(text));
 }
 
-/** The apostrophes go before the accents do: `foldedCase` makes a space of an acute accent that stands alone. */
+/** Removes apostrophes before accents, because `foldedCase` turns an acute accent that stands alone into a space. */
 const withoutApostrophes = (text: string) => foldedCase(text.replace(apostrophes, ""));
 
 /** @param folded see `withoutApostrophes` */
@@ -55,7 +58,7 @@ export function splitWords(text: string): string[] {
       .replaceAll("&", " and ")
       // Letters of procedures, such as D&C, make one word.
       .replace(/\b([dit]) *and *([acd])\b/g, "$1and$2")
-      // The names of codes of this API, before a code without a space.
+      // The name of a kind of code is separated from a code that follows without a space: `apc5115`.
       .replace(/\b(apc|ccn|cpt|hcpcs)(?=\d)/g, "$1 "),
   );
   const words: string[] = [];
@@ -153,7 +156,7 @@ export function otherForms(word: string): readonly string[] {
 
 /**
  * Returns the initials of all words, then of the words that aren't fillers: `bidmc` for Beth Israel Deaconess Medical
- * Center. Initials of fewer than three letters don't tell names apart, so they are left out.
+ * Center. Initials of fewer than three letters don't distinguish names, so they are left out.
  */
 export function initialsOf(name: readonly string[]): string[] {
   const words = name.filter((word) => /^\p{L}/u.test(word));

@@ -37,7 +37,7 @@ export function closeTo(table: WordTable, text: string, allowed: number): readon
   const { length } = typedPoints;
   const close: Close[] = [];
   const letters = lettersOf(typed);
-  // A letter beyond ASCII has up to four bytes, and a typo changes all of them.
+  // A letter beyond ASCII has up to four bytes, and a typo may change all of them.
   const allowedBytes = typedPoints === typed ? allowed : 4 * allowed;
   const { offsets, bytes } = table.words;
   const lists = /[0-9]/.test(text) ? [table.ofLength, table.numbersOfLength] : [table.ofLength];
@@ -51,7 +51,7 @@ export function closeTo(table: WordTable, text: string, allowed: number): readon
         const added = bitsIn(same.letters[i] & ~letters);
         if (added > allowedBytes || differing - added > allowedBytes) continue;
         const word = same.words[i];
-        // As many bytes as characters are ASCII, and compared where they are.
+        // A word with as many bytes as characters is ASCII, so its bytes are compared in place.
         const [start, end] = [offsets[word], offsets[word + 1]];
         const typos =
           end - start === other
@@ -89,7 +89,7 @@ export function soundOf(word: string): string {
 }
 
 const rowsOf = (width: number) => [0, 0, 0].map(() => new Uint16Array(width));
-/** Long enough for nearly all words. */
+/** Rows that are long enough for nearly all words. */
 const ordinaryRows = rowsOf(64);
 
 /**

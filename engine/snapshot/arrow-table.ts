@@ -25,7 +25,7 @@ const schema = new arrow.Schema<ColumnTypes>(
 );
 
 /**
- * Makes the Arrow table of a snapshot, of one record batch. Text columns are dictionary-coded, with one entry per
+ * Makes the Arrow table of a snapshot, with one record batch. Text columns are dictionary-coded, with one entry per
  * facility or procedure. So all facility columns share the same codes, and so do all procedure columns. Absent values
  * are null in Arrow's validity bitmaps. The table reuses the arrays of numbers.
  */

@@ -24,14 +24,19 @@ export interface DecodedRows {
   length: number;
   /** @throws DataError when the column isn't of texts, or the texts exceed the limit */
   texts(name: SnapshotColumn["name"]): Texts;
-  /** Fills an array with a column's numbers; `blank` where absent. @throws DataError when a value isn't a whole number in range */
+  /**
+   * Fills an array with a column's numbers. An absent number is `blank`.
+   *
+   * @throws DataError when a value isn't a whole number in range
+   */
   numbers(name: SnapshotColumn["name"], into: Int32Array): void;
 }
 
 /**
- * Groups the row groups of a file for reading: neighbouring small ones are read together, up to `rowsPerGroup` rows.
+ * Groups the row groups of a file for reading: neighbouring small row groups are read together, up to `rowsPerGroup`
+ * rows.
  *
- * @returns positions of row groups, and the numbers of their rows
+ * @returns for each read, the positions of its row groups and their total number of rows
  */
 export function readsOf(groups: readonly RowGroup[]): { rowGroups: number[]; rows: number }[] {
   const reads: { rowGroups: number[]; rows: number }[] = [];
@@ -187,8 +192,8 @@ function presenceOf({ nullBitmap, offset }: Data): (i: number) => boolean {
 type Narrow = Int8Array | Int16Array | Int32Array | Uint8Array | Uint16Array | Uint32Array;
 
 /**
- * Returns integers of any width as numbers: those of up to 32 bits as they are, others as words of 32 bits, the lowest
- * first. `width` is the number of words of a value.
+ * Returns integers of any width as numbers. Integers of up to 32 bits stay as they are. Wider integers become words of
+ * 32 bits, the lowest word first. `width` is the number of words of a value.
  *
  * @param count the number of values, if several elements of the array are one value
  */
@@ -208,7 +213,10 @@ export function isReadable({ type }: Field, kind: "text" | "number"): boolean {
 
 const maxTypeCharacters = 64;
 
-/** Names a column's type, as tools do. The names of a structure's parts may make it long. */
+/**
+ * Names a column's type as tools do. The name is cut to `maxTypeCharacters`, because a structure's parts may make it
+ * long.
+ */
 export function typeName({ type }: Field): string {
   const name = arrow.DataType.isDecimal(type) ? `DECIMAL(${type.precision},${type.scale})` : String(type);
   return name.length > maxTypeCharacters ? `${name.slice(0, maxTypeCharacters - 1)}…` : name;

@@ -17,7 +17,7 @@ import { flawIn } from "./texts.ts";
 
 export interface DecodedSnapshot {
   snapshot: Snapshot;
-  /** Whether the file has a checksum of its own. Without one, damage can't be seen. */
+  /** Whether the file has a checksum of its own. Without a checksum, damage can't be detected. */
   isChecked: boolean;
   /** What an operator should know about the file, in sentences. */
   warnings: string[];
@@ -26,9 +26,12 @@ export interface DecodedSnapshot {
 }
 
 interface DecodeOptions {
-  /** Maximum bytes that decoding may take; without it, any number. */
+  /** Maximum bytes of memory that decoding may take. If undefined, there is no limit. */
   maxBytes?: number;
-  /** The present month as `YYYY-MM`. A file of another tool mustn't state a later month of release. If undefined, any month is accepted. */
+  /**
+   * The present month as `YYYY-MM`. A file of another tool must not state a later month of release. If undefined, any
+   * month is accepted.
+   */
   month?: string;
   /** Called after each step with the number of rows read so far. */
   onRows?: (rows: number) => void;
@@ -62,7 +65,7 @@ export async function decodeSnapshot(
   const steps = decodedRows(head.file, columns, groups, path, maxHeap / bytesPerCharacter);
   const table = await tableOf(steps, rows, path, maxHeap, onRows);
   const snapshot = sealSnapshot(table, provenanceOf(head), codesIn(head.metadata.hcpcs_codes, table, path));
-  // Another tool may have kept what an import said about other rows.
+  // Without a checksum, another tool may have kept what an import said about other rows.
   if (head.isChecked) checkPromises(snapshot, head.metadata, path);
   return {
     snapshot,
@@ -72,20 +75,20 @@ export async function decodeSnapshot(
   };
 }
 
-/** Bytes of a table's row, and working memory for sorting and encoding. */
+/** Bytes per row of a table, with working memory for sorting and encoding. */
 const bytesPerRow = 108;
-/** The rows of a step are in WebAssembly's memory twice, and decoded. */
+/** Bytes per row of a step. A step's rows are twice in WebAssembly's memory, and once decoded. */
 const bytesPerStepRow = 320;
-/** WebAssembly's memory, when nothing is decoded yet. */
+/** Bytes of WebAssembly's memory before anything is decoded. */
 const decoderBytes = 16 * 2 ** 20;
 /** Heap bytes per character of the codes' JSON. The worst case is an empty list, which has three characters. */
 const bytesPerCodeCharacter = 32;
-/** Share of what is left of the memory for strings on the heap. The rest is for the image. */
+/** Share of the memory left by decoding that is for strings on the heap. The rest is for the image. */
 const heapShare = 0.25;
 /** Heap bytes of a character of a step's texts, with their share of a string and of a map. */
 const bytesPerCharacter = 8;
 
-/** Computes what decoding takes, if the footer's figures are right; without strings. */
+/** Computes the bytes of memory that decoding takes, without strings, if the footer's figures are right. */
 function bytesToDecode(
   file: Uint8Array,
   { metadata }: SnapshotHead,
@@ -138,7 +141,7 @@ function namesOf(names: readonly string[]): string {
   return names.slice(0, maxNamed).map(shownBare).join(", ") + more;
 }
 
-/** A plain name as it is; another one cut, and with its quotes. */
+/** Returns a plain name as it is, and any other name quoted and cut. */
 const shownBare = (name: string) => (/^\w{1,64}$/.test(name) ? name : shown(name));
 
 /** Compares counts and checksums with what the file says about them. */
@@ -165,7 +168,7 @@ function checkPromises({ counts, sha256, contentSha256 }: Snapshot, metadata: Me
 const codesExpected = 'a list of codes, each as ["27447","5115","J1","a description"]';
 const codesSchema = v.array(v.strictTuple([v.string(), v.string(), v.string(), v.string()]));
 
-/** The codes must ascend and belong to procedures of the table. */
+/** Reads the HCPCS codes of the metadata. The codes must ascend and belong to procedures of the table. */
 function codesIn(text: string | undefined, table: TableParts, path: string): Snapshot["codes"] {
   if (text === undefined) return null;
   const part = `${path}: metadata hcpcs_codes`;

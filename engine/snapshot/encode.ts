@@ -5,7 +5,10 @@ import { sealFile, unsetSha256 } from "./integrity.ts";
 import { type metadataSchema, schemaVersion } from "./schema.ts";
 import { codeValues, type Snapshot } from "./snapshot.ts";
 
-/** A reader decodes one row group at a time. With groups of a million rows, a load takes half as much memory again. */
+/**
+ * Maximum rows of a row group. A reader decodes a row group at a time, and groups of a million rows need 1.5 times the
+ * memory.
+ */
 export const rowsPerGroup = 131_072;
 
 /**

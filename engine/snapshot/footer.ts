@@ -20,18 +20,18 @@ import {
 } from "./schema.ts";
 import { flawIn } from "./texts.ts";
 
-/** What a snapshot file says about itself, before anything of its rows is decoded. */
+/** Reads what a snapshot file says about itself, before any of its rows are decoded. */
 
 /** What the file says, checked against its checksum if it has one. */
 export interface SnapshotHead {
   metadata: Metadata;
   version: Version;
-  /** Whether the file has a checksum of its own, which is right. Without one, damage can't be seen. */
+  /** Whether the file has a correct checksum of its own. Without a checksum, damage can't be detected. */
   isChecked: boolean;
   file: OpenParquet;
 }
 
-/** Rows and decompressed bytes of a row group, as the footer declares them. */
+/** Rows of a row group, and decompressed bytes of the snapshot's columns in it, as the footer declares them. */
 export interface RowGroup {
   rows: number;
   bytes: number;
@@ -43,7 +43,7 @@ const keyColumns: ReadonlySet<string> = new Set(["ccn", "procedure_code"] satisf
 
 const magic = "PAR1";
 const encryptedMagic = "PARE";
-/** A footer of 50 million rows has one megabyte, and all HCPCS codes of CMS's addendum a quarter of one. */
+/** Maximum bytes of a footer. A footer of 50 million rows has 1 MB, and all HCPCS codes of CMS's addendum have 0.25 MB. */
 const maxFooterBytes = 2 ** 24;
 
 /**
@@ -67,7 +67,7 @@ export async function snapshotHead(
   const metadata = checkedMetadata(pairs, subject);
   const version = versionOf(metadata, subject);
   const isChecked = sha256 !== undefined;
-  // A clock that is slow must not refuse what `import` wrote.
+  // A server whose clock is slow must not refuse what `import` wrote.
   checkReleased(metadata, version, subject, isChecked ? undefined : month);
   return { metadata, version, isChecked, file };
 }
@@ -75,9 +75,9 @@ export async function snapshotHead(
 const columnNames: ReadonlySet<string> = new Set(snapshotColumns.map(({ name }) => name));
 
 /**
- * Holds the row groups that a file's footer declares against the limits. Only a snapshot's columns count.
+ * Checks that the row groups that a file's footer declares are within the limits. Only a snapshot's columns count.
  *
- * @throws DataError when the file has no row, is too large, or has the same rows again and again
+ * @throws DataError when the file has no row, is too large, or declares so few bytes that rows must be repeated
  */
 export function rowGroups({ file }: Pick<SnapshotHead, "file">, subject: string): RowGroup[] {
   const groups = file.groups.map((group): RowGroup => {
@@ -99,7 +99,8 @@ export function rowGroups({ file }: Pick<SnapshotHead, "file">, subject: string)
   const ceiling = columnBytesAllowance + rows * maxColumnBytesPerRow;
   if (bytes > ceiling)
     throw new DataError(`${subject}: decoded size`, `${bytes} bytes`, `at most ${ceiling} for ${rows} rows`);
-  // From one row of a group to the next, at least one of the two changes. Every encoding needs a bit or more for that.
+  // From one row of a group to the next, at least one of the two columns changes. Every encoding needs a bit or more
+  // for a change.
   if (keyBytes * 8 < rows - groups.length)
     throw new DataError(
       `${subject}: columns ccn and procedure_code`,

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { DataError } from "../errors.ts";
 
 /*
- * A file's own checksum. It is checked before anything is parsed, so damage anywhere in the file refuses it, also in
- * parts that we don't read but that readers of `/export.parquet` do.
+ * A file's own checksum. It is checked before anything is parsed, so a file that is damaged anywhere is refused. This
+ * includes parts that only readers of `/export.parquet` read.
  *
  * The footer's metadata have the entry `file_sha256`. Its value is the SHA-256 of the file with zeros in place of the
  * value. The entry is found by its bytes: the key and the value's length as the footer encodes them.
@@ -38,7 +38,7 @@ export function sealFile(file: Uint8Array): void {
  */
 export function checkedSha256(file: Uint8Array, subject: string): string | undefined {
   const bytes = Buffer.from(file.buffer, file.byteOffset, file.length);
-  // The footer is at the end, and the entry is its last text but for few.
+  // The footer is at the file's end, and few texts follow the entry.
   const found = bytes.lastIndexOf(mark);
   if (found < 0) return undefined;
   const at = found + mark.length;

@@ -4,8 +4,8 @@ import { DataError, DecoderError, reasonOf } from "../errors.ts";
 import { arrow, parquetLibrary } from "./arrow.ts";
 
 /**
- * Opens and reads Parquet files with the library parquet-wasm. Its function `readParquet` ignores `columns`, so this uses
- * its asynchronous `ParquetFile`, which reads no other column and needn't copy the whole file.
+ * Opens and reads Parquet files with the library parquet-wasm. Its function `readParquet` ignores `columns`, so this
+ * module uses its asynchronous `ParquetFile`, which reads no other column and needn't copy the whole file.
  */
 
 /** A leaf of the file's schema in one row group, as the footer declares it. */
@@ -14,7 +14,7 @@ export interface ColumnChunk {
   path: string[];
   /** Bytes after decompression. */
   bytes: number;
-  /** Whether it is compressed by LZO, which the library knows but can't read. */
+  /** Whether the column is compressed by LZO, which the library knows but can't read. */
   isLzo: boolean;
 }
 
@@ -33,10 +33,13 @@ export interface OpenParquet {
   read(columns: string[], rowGroups: number[], rows: number, part: string): Promise<Table>;
 }
 
-/** The library fails in the same way for damage and for types in the footer's description of Arrow's types. */
+/**
+ * Cause of a failure to read the footer. The library fails in the same way for damage and for Arrow types that it can't
+ * read.
+ */
 const footerCause =
   "a type of Arrow that the decoder can't read, such as integers of 128 bits or run-end encoding, or damage";
-/** A column that is encrypted with the footer's key can't be told from damage. */
+/** Cause of a failure to read rows. A column that is encrypted with the footer's key looks like a damaged column. */
 const rowsCause = "damage or encryption";
 const codecsExpected =
   "no compression, or snappy, gzip, brotli, lz4 or zstd: write the file again with one of them";
@@ -91,21 +94,21 @@ function groupsOf(file: ParquetFile): OpenParquet["groups"] {
 /** Bytes of the footer's length and the magic number, at the file's end. */
 export const tailBytes = 8;
 
-/** The footer's position, as the file states it. */
+/** Returns the footer's position, as the file states it. */
 export function footerStart(file: Uint8Array): number {
   const end = file.length - tailBytes;
   return end - new DataView(file.buffer, file.byteOffset).getUint32(end, true);
 }
 
 /**
- * In Thrift's compact protocol, a column's key of its own begins with these bytes: the second kind of a key, and a list of
- * one text, which is the column's name.
+ * The bytes in Thrift's compact protocol that precede the name of a column with a key of its own: the second kind of
+ * key, and a list of one text.
  */
 const columnKey = Buffer.of(0x2c, 0x19, 0x18);
 
 /**
- * Returns a function that tells whether a column is encrypted with a key of its own, which leaves the footer readable. The
- * library doesn't know encryption, so its marks are found by their bytes.
+ * Returns a function that tells whether a column is encrypted with a key of its own, which leaves the footer readable.
+ * The library doesn't support encryption, so the marks of encryption are found by their bytes.
  */
 function encryption(footer: Uint8Array): (column: string) => boolean {
   const known = new Map<string, boolean>();
@@ -121,7 +124,7 @@ function encryption(footer: Uint8Array): (column: string) => boolean {
   };
 }
 
-/** Makes a refusal of the library's error about a codec that it doesn't know, in whatever column. */
+/** Converts the library's error about an unknown codec, in any column, to a DataError; undefined for another error. */
 function unknownCodec(error: unknown, subject: string): DataError | undefined {
   const [, codec] = /Unexpected CompressionCodec (-?\d+)/.exec(reasonOf(error)) ?? [];
   if (codec === undefined) return undefined;
@@ -130,9 +133,9 @@ function unknownCodec(error: unknown, subject: string): DataError | undefined {
 }
 
 /**
- * Makes a refusal of any error of the decoder.
+ * Converts any error of the decoder to a DataError.
  *
- * @param cause what makes the decoder fail without a message
+ * @param cause what may have made the decoder fail, for an error without a message
  */
 export function refusalOf(error: unknown, subject: string, cause = "damage"): DataError {
   if (error instanceof DataError) return error;
@@ -147,12 +150,12 @@ function isTrap(error: unknown): boolean {
   return error instanceof Error && /^(RuntimeError|RangeError)$/.test(error.name);
 }
 
-/** Rejects the work of the library that is under way. */
+/** Functions that reject the work of the library that is under way. */
 const onTrap = new Set<(error: unknown) => void>();
 
 /**
  * Returns the result of work of the library. The library's asynchronous functions run in microtasks. If WebAssembly
- * traps in one, as it does for any damage in a page, the function's promise never settles, and the error would end the
+ * traps in one, as it may do for damage in a page, the function's promise never settles, and the error would end the
  * process. So while the library works, an error in a microtask of this thread rejects the work.
  */
 async function orTrap<T>(work: () => Promise<T>): Promise<T> {
@@ -179,7 +182,7 @@ function watchedMicrotask(task: () => void): void {
   });
 }
 
-/** A blob over bytes that already are in memory. Node's own blobs copy them. */
+/** A blob over bytes that are already in memory. Node's own blobs would copy all bytes. */
 class BytesBlob extends Blob {
   readonly #bytes: Uint8Array;
 

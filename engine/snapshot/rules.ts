@@ -21,7 +21,7 @@ import {
 import { arrangeTable, type TableParts } from "./table.ts";
 import { flawIn } from "./texts.ts";
 
-/** What the rows of a snapshot must be, whichever tool wrote the file. Rows are numbered from 1 in messages. */
+/** Checks the columns and rows of a snapshot file, whichever tool wrote it. Rows are numbered from 1 in messages. */
 
 /**
  * Checks the columns of a file that has rows. Only the types of a snapshot's columns are read.
@@ -67,7 +67,10 @@ function namesIn({ groups }: OpenParquet): string[] {
   );
 }
 
-/** Sorts names: first those that only case or punctuation tells from `wanted`, then others that aren't `known`. */
+/**
+ * Sorts names: first those that differ from `wanted` only in case or punctuation, then others that aren't `known`, then
+ * the rest.
+ */
 function likeFirst(names: string[], wanted: string, known: ReadonlySet<string>): string[] {
   const letters = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, "");
   const rank = (name: string) => (known.has(name) ? 2 : letters(name) === letters(wanted) ? 0 : 1);
@@ -146,7 +149,7 @@ class Entities<Field extends string> {
   readonly #columns: readonly Column<Field>[];
   readonly #subject: string;
   readonly #positions = new Map<string, number>();
-  /** The row of the file that each was first in. */
+  /** For each facility or procedure, its first row in the file. */
   readonly #firstRows: number[] = [];
   readonly #maxHeap: number;
   #heap = 0;
@@ -235,7 +238,11 @@ class Entities<Field extends string> {
 const textAt = ({ codes, values }: Texts, row: number) => (codes[row] < 0 ? "" : values[codes[row]]);
 const named = (text: string) => (text === "" ? "no value" : shown(text));
 
-/** @param order the row of the file for each row of the table */
+/**
+ * Checks that sorted rows have each pair of facility and procedure once.
+ *
+ * @param order the row of the file for each row of the table
+ */
 function checkPairs(table: TableParts, order: Uint32Array, subject: string): void {
   const { facilities, procedures, rows } = table;
   for (let row = 1; row < rows.facility.length; row++) {

@@ -59,7 +59,7 @@ export const maxCount = 2 ** 31 - 1;
 /** The largest amount of a snapshot in cents: $21,474,836.47. */
 export const maxCents = 2 ** 31 - 1;
 
-/** The columns that every file must have. The others may be absent, which means that all their values are absent. */
+/** The columns that every file must have. Another column may be absent, which means that all its values are absent. */
 export const requiredColumns: ReadonlySet<string> = new Set(
   snapshotColumns.slice(0, 8).map(({ name }) => name),
 );
@@ -79,7 +79,7 @@ export const maxSnapshotRows = 50_000_000;
 export const maxImageRows = Math.floor(2 ** 32 / 2 / 96);
 /** Maximum bytes per row that the footer may declare, in addition to `columnBytesAllowance`. */
 export const maxColumnBytesPerRow = 512;
-/** Bytes that the footer of any file may declare. A small file's dictionaries are large for its number of rows. */
+/** Bytes that the footer of any file may declare, because a small file's dictionaries are large for its number of rows. */
 export const columnBytesAllowance = 2 ** 20;
 
 /** Names of states, DC and territories by code, in alphabetical order of codes. */
@@ -137,7 +137,7 @@ export interface Provenance extends Version {
   /** Month of publication as `YYYY-MM`; null if unknown. */
   released: string | null;
   caveat: string;
-  /** Undefined if the release was never compared. It isn't a part of any checksum of the content. */
+  /** Undefined if the release was never compared. The comparison isn't a part of any checksum of the content. */
   totals?: Totals;
 }
 
@@ -162,10 +162,13 @@ export const syntheticCaveat =
   "This is a synthetic sample: facilities and amounts are invented, calibrated on published state averages of " +
   "CMS 2023. It says nothing about any real hospital and is not for decisions.";
 
-/** A release has some 3,000 facilities. A file with fewer than this number is a part of one. */
+/** A release has some 3,000 facilities. A file with fewer facilities than this number counts as a part of a release. */
 export const leastFacilities = 2000;
 
-/** Returns what users of CMS's release of a year have to know, with the number of facilities if it is too low. */
+/**
+ * Returns what users of CMS's release of a year have to know, with the number of facilities if that is too low for a
+ * whole release.
+ */
 export function standardCaveat(dataYear: number, facilities: number): string {
   const part =
     facilities >= leastFacilities
@@ -236,7 +239,8 @@ const sha256 = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, "64 hexadecimal digi
 export const releasedPattern = /^20[0-9]{2}-(0[1-9]|1[0-2])$/;
 
 /**
- * Returns what the month in which a release was published must be, or undefined if it may be `released`.
+ * Checks the month in which a release was published. Returns what the month must be, or undefined if `released` is
+ * valid.
  *
  * @param now the present month as `YYYY-MM`; undefined if the month may be in the future
  */
@@ -259,9 +263,9 @@ const totalsSchema = v.strictObject({
 });
 
 /**
- * The metadata in a snapshot's Parquet footer. All values are strings, and an empty one counts as absent. `import` and
- * `sample` write all that they know: the source, its month, the totals and the codes may be unknown. Any other tool may
- * leave out whatever it likes, but it must not write `schema_version` or `file_sha256`.
+ * The metadata in a snapshot's Parquet footer. All values are strings, and an empty string counts as absent. `import`
+ * and `sample` write all entries, except that the source, its month, the totals and the codes may be unknown. Any other
+ * tool may leave out whatever it likes, but it must not write `schema_version` or `file_sha256`.
  */
 export const metadataSchema = v.partial(
   v.object({

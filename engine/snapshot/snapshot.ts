@@ -30,8 +30,8 @@ export interface Snapshot {
 }
 
 /**
- * Makes a snapshot with counts and checksums. O(rows). Defaults replace the texts that the provenance leaves out; they
- * take no part in the checksum.
+ * Makes a snapshot with counts and checksums. O(rows). Defaults replace the texts that the provenance leaves out. The
+ * defaults take no part in the checksum.
  *
  * @param codes ascending; null if unknown
  */
@@ -75,10 +75,10 @@ function countRows(table: TableParts): Counts {
 }
 
 /**
- * The checksums of the whole snapshot and of its rows are independent of Parquet. The input is a line of JSON with
- * schema version and counts, one line per facility and procedure, then the columns of the rows as little-endian 32-bit
- * integers, beginning with the positions of facilities and procedures. The input for the whole snapshot starts with a
- * different word, and has a second line with provenance and codes.
+ * Computes the checksums of the whole snapshot and of its rows, which are independent of Parquet. The input is a line
+ * of JSON with schema version and counts, one line per facility and procedure, then the columns of the rows as
+ * little-endian 32-bit integers, beginning with the positions of facilities and procedures. The input for the whole
+ * snapshot starts with a different word, and has a second line with provenance and codes.
  */
 function checksums(
   table: TableParts,

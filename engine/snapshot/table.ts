@@ -14,7 +14,7 @@ import { identityOrder, stableOrder, taken } from "./sort.ts";
  * writer makes an Arrow table from them.
  */
 export interface TableParts {
-  /** Texts of each facility, ascending by CCN; empty where absent. */
+  /** Texts of each facility, ascending by CCN. An absent text is empty. */
   facilities: Record<FacilityField, string[]>;
   /** Texts of each procedure, ascending by code. */
   procedures: Record<ProcedureField, string[]>;
@@ -23,8 +23,8 @@ export interface TableParts {
 }
 
 /**
- * Sorts the parts of a table. Facilities and procedures without a row are left out. The arrays of numbers are
- * reused where they are in order.
+ * Sorts the parts of a table. Facilities and procedures without a row are left out. If the rows are in order already,
+ * the arrays of numbers are reused.
  *
  * @returns the table and, for each of its rows, the position of that row in the parts given
  */

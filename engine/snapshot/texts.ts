@@ -1,13 +1,13 @@
 import { maxNameCharacters } from "./schema.ts";
 
-/** What a text of a snapshot may be. `import` cleans texts before, and files of other tools are refused. */
+/** Checks the texts of a snapshot. `import` cleans texts before this check, and files of other tools aren't cleaned. */
 
 export interface Flaw {
   found: string;
   expected: string;
 }
 
-/** Invisible characters, characters for private use, noncharacters, and lost characters (U+FFFD). */
+/** Matches invisible characters, characters for private use, noncharacters, and lost characters (U+FFFD). */
 const forbidden =
   /[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}\ufffd]/u;
 const kinds: readonly [characters: RegExp, kind: string][] = [
@@ -19,7 +19,7 @@ const kinds: readonly [characters: RegExp, kind: string][] = [
 
 /**
  * Finds what is wrong with a text: it is too long, has only spaces, or has a forbidden character, such as a tab. An
- * empty text stands for an absent one, and has no flaw.
+ * empty text stands for an absent text, and has no flaw.
  */
 export function flawIn(text: string, maxCharacters = maxNameCharacters): Flaw | undefined {
   if (text.length > maxCharacters)
