@@ -73,8 +73,8 @@ async function load(file: string) {
 }
 
 /**
- * Measures the CPU time of answers for all sizes. The price queries are drawn from one list, and each answer is a full page.
- * For price queries the sizes take turns, so that other work on the machine affects all sizes.
+ * Measures the CPU time of answers for all sizes. The price queries are drawn from one list, and each is answered with a
+ * full page. For price queries the sizes take turns, so that other work on the machine affects all sizes.
  */
 async function time(files: string[]) {
   const images: Image[] = [];
