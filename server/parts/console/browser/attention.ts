@@ -49,7 +49,7 @@ function wrongText(answers: AttentionProps["answers"], time: string): string | f
   return `${percent((100 * count) / all)} of requests in ${time} are answered with 4xx: most, ${percent((100 * most) / all)}, with ${name.slice(at + 1)} at ${name.slice(0, at)}.`;
 }
 
-/** Returns the command that raises a limit of an account. It also changes the plan, because a plan may have fixed limits. */
+/** Returns the command that raises a limit of an account. It also sets the plan, because a plan may have fixed limits. */
 function raise({ name, burst, quota }: State["accounts"][number], ceiling: "rate" | "quota"): string {
   const account = /^[\w.@-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`;
   const ceilings = ceiling === "rate" ? `--burst N --quota ${quota}` : `--burst ${burst} --quota N`;
