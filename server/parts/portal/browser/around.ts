@@ -67,7 +67,7 @@ const around = (text: string, year: string | null, ask: Ask) =>
     pathOf("/healthcare/facilities", { near: text, within: farthest, limit: 1 }, year),
   )[0];
 
-/** Returns the ZIP code or the cities that a text names: several cities if several states have the name, none if unknown. */
+/** Returns the ZIP code or the cities that a text names: several if several states have the city, none if it is unknown. */
 export function placesNamed(text: string, year: string | null, ask: Ask): string[] {
   const found = around(text, year, ask);
   if (!(found instanceof Failure)) return [found.query.near ?? text];

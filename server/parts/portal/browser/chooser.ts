@@ -46,7 +46,7 @@ export function Chooser(props: ChooserProps) {
   const isTouch = useRef(false);
   const options = found?.options;
   const isOpen = text !== null && (found !== null || message !== "");
-  /** Index of the option that Enter chooses; -1 for none. Before an arrow key it is 0 for a text, but not for a question. */
+  /** Index of the option that Enter chooses; -1 for none. It is 0 after typing, unless the doubt is a question. */
   const chosen = active === -1 && text?.trim() && !found?.isQuestion ? 0 : active;
 
   useEffect(() => {

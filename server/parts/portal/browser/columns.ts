@@ -38,7 +38,7 @@ export const parquetNames: Readonly<Record<string, string>> = {
   outlier_amount: "outlier_amount_cents",
 };
 
-/** Columns that only CSV and Arrow have. In Parquet, the metadata have year and version, and the amounts show the status. */
+/** Columns that only CSV and Arrow have. In Parquet, the metadata have year and version, and amounts show the status. */
 export const notInParquet = ["data_year", "data_version", "status"];
 
 /** Lines that load the Parquet and the Arrow file, whose columns have types. */

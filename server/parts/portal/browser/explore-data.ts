@@ -36,7 +36,7 @@ export interface Pinned {
   ccn: string;
   /** Null if the data doesn't have the hospital. */
   entry: Entry | null;
-  /** The ranks of the hospital's charge in the nation and the state, and around the chosen place if the hospital is there. */
+  /** The ranks of the charge in the nation and the state, and around the chosen place if the hospital is there. */
   standings: Standings;
   /** Miles from the chosen place; undefined if no place is chosen, or if the distance isn't known. */
   miles: number | undefined;
@@ -69,7 +69,7 @@ export interface View {
   scope: ProcedureAnswer | Failure;
   nation: ProcedureAnswer | Failure;
   list: HospitalList;
-  /** All priced hospitals of the place, cheapest first. Null if there are more than `mostDots`, null or empty if none. */
+  /** All priced hospitals of the place, cheapest first. Null if more than `mostDots`; null or empty if there are none. */
   few: Priced[] | null;
   trends: TrendsAnswer | Failure;
   pinned: Pinned[];

@@ -110,7 +110,7 @@ export function Facilities({ view, words, scope }: PictureProps & { scope: Proce
     ...(isNear ? [] : [ratioColumn]),
     servicesColumn,
   ];
-  /** A row's texts and amounts, for the screen and for a saved file. The letter is empty unless the hospital is compared. */
+  /** A row's texts and amounts, for the screen and a saved file. The letter is empty unless the hospital is compared. */
   const drawnOf = ({ letter, entry }: Listed): Required<Omit<DrawnRow, "mark" | "isStrong">> => {
     const { facility, city, state, zip, distance, services } = entry;
     const { submitted_charge: charged, medicare_allowed: allowed } = entry;

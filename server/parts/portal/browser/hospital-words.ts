@@ -48,8 +48,8 @@ export interface HospitalView {
   /** The chosen procedure, or else the one that the hospital does most; undefined for a hospital without prices. */
   procedure: FacilityRow | undefined;
   /**
-   * The procedure whose prices at nearby hospitals are shown. It is the chosen procedure if any hospital has a price for it,
-   * or else `procedure`.
+   * The procedure whose prices at nearby hospitals are shown. It is the chosen procedure if any hospital has a price for
+   * it, or else `procedure`.
    */
   nearby: (Procedure & { code: string }) | undefined;
   own: FacilityTrendsAnswer | null;

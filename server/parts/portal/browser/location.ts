@@ -62,8 +62,8 @@ export function settle(changes: Record<string, string | null>): void {
 }
 
 /**
- * Returns the URL of another choice. A new year removes `versions`, and a new place removes a sort by distance. Another list
- * is short at first.
+ * Returns the URL of another choice. A new year removes `versions`, and a new place removes a sort by distance. Another
+ * list is short at first.
  */
 export function chosenAt(changes: Record<string, string | null>): string {
   const isSameList = "with" in changes || "sort" in changes;

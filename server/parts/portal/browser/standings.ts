@@ -184,7 +184,7 @@ export function Standings({ answer, lasting, datasets, sorted, chosen, shown, no
   <//>`;
 }
 
-/** Searches for a procedure once typing has stopped. Returns null until there is an answer. @param words empty for no search */
+/** Searches for a procedure once typing has stopped. Returns null before the answer. @param words empty for no search */
 function useSearch(words: string, version: string): SearchAnswer | Failure | null {
   const [found, setFound] = useState<{ of: string; answer: SearchAnswer | Failure } | null>(null);
   useEffect(() => {

@@ -27,7 +27,7 @@ interface TrendProps {
   pinned: readonly Pinned[];
   /** The data year of the page's prices, which the text below the lines describes; null for the last year. */
   year: number | null;
-  /** Whether hospitals are drawn with the nation's median. A single hospital has the colours of charge and allowed amount. */
+  /** Whether hospitals are drawn with the nation's median. A single hospital is drawn in the colours of its amounts. */
   isBeside?: boolean;
 }
 

@@ -12,7 +12,7 @@ interface SearchFormProps {
   choice: Choice;
 }
 
-/** A form to search by words, because fields with suggestions need JavaScript. It keeps the year and compared hospitals. */
+/** A form to search by words, because the other fields need JavaScript. It keeps the year and the compared hospitals. */
 export function SearchForm({ text, choice: { year, pinned } }: SearchFormProps) {
   const kept = Object.entries({ year: year ?? "", with: pinned.join(",") }).filter(
     ([, value]) => value !== "",
@@ -29,7 +29,7 @@ export const YearLinks = ({ years, shown }: { years: readonly string[]; shown: s
 export const PicturesNote = () =>
   html`<noscript><p>Charts and menus need JavaScript. All the numbers are in the API at ${base}: <a href="/openapi.json">its description</a>.</p></noscript>`;
 
-/** Says that a page shows nothing, and where the numbers are. @param title the page's heading; empty if it has one already */
+/** Says that a page shows nothing, and where the numbers are. @param title the page's heading; empty if it has one */
 export function NeedsScript({ title = "" }: { title?: string }) {
   const endings = ["csv", "arrow", "parquet"];
   const form = html`the form at <a href="/signup">Get a key</a>, which needs JavaScript, or from `;
