@@ -20,7 +20,7 @@ import type { PortalSettings } from "./settings.ts";
 /** Makes accounts for people. Limits the signups per day of each client and in total, and accounts per mailbox. */
 
 const daySeconds = 86_400;
-/** Hours for which the link in an e-mail works. Signups and their links are deleted after this time. */
+/** Hours for which the link in an e-mail works. Later signups delete older links. */
 export const linkHours = daySeconds / 3600;
 /** The plan of accounts that people make. */
 export const newcomersPlan = "free";

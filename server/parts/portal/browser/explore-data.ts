@@ -61,7 +61,7 @@ export interface View {
   choice: Choice;
   /** What the words mean or may mean; null if the address names the procedure alone. */
   search: SearchAnswer | Failure | null;
-  /** What the words mean if they don't mean a procedure; null otherwise. */
+  /** What the words mean if they don't mean a procedure; null otherwise, or if nothing is found. */
   other: OtherMeaning | null;
   code: string;
   paths: Record<"scope" | "nation" | "list" | "all" | "trends", string>;
@@ -216,8 +216,8 @@ function typedSearch({ typed, procedure, year }: Choice, ask: Ask): SearchAnswer
 }
 
 /**
- * Makes the view of the procedure that words surely mean, or of the only procedure that they may mean. The text then asks
- * whether that is meant. Otherwise the view has no prices, so that no visitor takes them for an answer.
+ * Makes the view of the procedure that words surely mean, or of the only procedure that they may mean. In the second case
+ * the text asks whether it is meant. Otherwise the view has no prices, so that no visitor takes them for an answer.
  */
 function searchedView(choice: Choice, words: string, ask: Ask): View {
   const [found, versions] = ask<[SearchAnswer, DatasetsAnswer]>(

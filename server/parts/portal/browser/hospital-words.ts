@@ -112,13 +112,13 @@ export function hospitalViewOf(
   };
 }
 
-/** Parameters that keep the content of a hospital's page. */
+/** Parameters that make the URL of a hospital's page permanent: the data versions that are shown. */
 export const lastingOfHospital = ({ answer, trends }: HospitalView) => ({
   year: answer.source.data_version,
   versions: trends?.source.data_versions.join(",") ?? null,
 });
 
-/** Says that no hospital has a CCN. Links to the hospital whose CCN is meant, such as 050697 by 50697 and 05-0697. */
+/** Says that no hospital has a CCN. Links to the hospital that may be meant, such as 050697 for 50697 or 05-0697. */
 function noHospitalText(ccn: string, year: string | null, ask: Ask): Nothing {
   const whole = ccn
     .replaceAll(/[-.\s]|%20/g, "")

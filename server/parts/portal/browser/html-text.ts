@@ -1,6 +1,6 @@
 import htm from "htm";
 import { type ComponentChild, type ComponentType, Fragment, type VNode } from "preact";
-// Unlike `h`, it takes the properties without copying them.
+// Unlike `h`, `jsx` doesn't copy the properties.
 import { jsx } from "preact/jsx-runtime";
 
 /**
@@ -57,7 +57,7 @@ const parse = htm.bind<Element>((type, attributes, ...children) => ({
 }));
 
 type Values = readonly unknown[];
-/** Adds to the HTML what depends on a template's values. */
+/** Adds a part of a template to the HTML, with the template's values. */
 type Step = (draft: Draft, values: Values) => void;
 
 const steps = new WeakMap<TemplateStringsArray, Step[]>();
@@ -130,7 +130,7 @@ function attributeStep(type: string, name: string, value: unknown): TextStep {
   };
 }
 
-/** Returns a function that reads an attribute from a template's values; undefined if it doesn't depend on them. */
+/** Returns a function that reads an attribute from a template's values; undefined if the attribute has no values. */
 function reader(value: unknown): ((values: Values) => unknown) | undefined {
   if (value instanceof Field) return (values) => values[value.index];
   if (typeof value !== "string" || !value.includes(mark)) return undefined;

@@ -11,7 +11,7 @@ import { paysTitle } from "./words.ts";
 export interface ListColumn {
   title: string;
   kind: string;
-  /** The order's name in the address. */
+  /** The order's name in the URL. */
   sort: string;
   hint?: string;
   /** Whether a phone may show this column. It shows one besides name and amounts: the sorted one, or the usual one. */
