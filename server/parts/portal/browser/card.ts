@@ -244,8 +244,8 @@ export const pinnedName = ({ letter, ccn, entry }: Pinned) =>
   entry ? `${letter}: ${entry.facility} (${ccn})` : `${letter}: ${ccn}`;
 
 /**
- * @param columns the columns, each with its name in a file, its title on the page, a function that reads an item's value,
- * and optionally a format
+ * @param columns each column's name in a file, its title on the page, a function that reads an item's value, optionally a
+ * format, and whether the page shows it last
  */
 export const figuresOf = <Item>(items: readonly Item[], ...columns: FigureColumn<Item>[]): Figures => ({
   columns: columns.map(([name, title, , write, isLast]) => ({

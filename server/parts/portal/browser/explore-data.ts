@@ -57,7 +57,7 @@ export interface View {
   goneVersions: string[];
   /** The data versions in the address. */
   asked: Pick<Choice, "year" | "versions">;
-  /** What is shown. If words surely mean one procedure, it is chosen here, and so is the place in the words. */
+  /** What is shown. If words are taken for one procedure, it is chosen here, and so is the place in the words. */
   choice: Choice;
   /** What the words mean or may mean; null if the address names the procedure alone. */
   search: SearchAnswer | Failure | null;

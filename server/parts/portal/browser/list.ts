@@ -98,7 +98,7 @@ export function List({ label, columns, rows, sorted, scale }: ListProps) {
   </div>`;
 }
 
-/** Columns that a first click sorts in descending order. A patient looks for the lowest amount. */
+/** Columns that a first click sorts in descending order. Others are ascending, because patients look for low amounts. */
 const highestFirst = ["markup", "services", "nation", "state"];
 
 function head({ kind, title, sort, hint }: ListColumn, sorted: Sorted) {

@@ -132,7 +132,7 @@ export const seeTitle = (see: string) =>
 
 const absentIn = (search: SearchAnswer | Failure): readonly Absent[] => search.absent ?? [];
 
-/** Says why Enter doesn't choose the first match: something is absent, or words are ignored. Empty if Enter chooses it. */
+/** Says that something is absent from the data, or that words are ignored, so Enter doesn't choose a match; else empty. */
 export function doubtOf(search: SearchAnswer | Failure): string {
   const absent = absentIn(search).map(({ name }) => `${name}: not in this data.`);
   const ignored = search instanceof Failure ? [] : search.query.ignored;

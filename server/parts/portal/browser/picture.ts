@@ -23,7 +23,10 @@ const leastCovered = 0.75;
 /** Width in pixels of a character in a picture's small text. */
 export const letterWidth = 7;
 
-/** Finds round amounts over a scale, such as $2,000, with anchors for their texts: at least two, and three if possible. */
+/**
+ * Finds round amounts over a scale, such as $2,000, with anchors for their texts: at least two, and three if possible. If
+ * there is no room for two, it takes the scale's ends.
+ */
 export function placedTicks(scale: Scale, width: number) {
   const [low, high] = scale.domain();
   const decades = d3.range(Math.floor(Math.log10(low)), Math.ceil(Math.log10(high)));

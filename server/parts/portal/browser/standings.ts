@@ -184,7 +184,7 @@ export function Standings({ answer, lasting, datasets, sorted, chosen, shown, no
   <//>`;
 }
 
-/** Searches for a procedure once typing has stopped. Returns null before the answer. @param words empty for no search */
+/** Searches for a procedure once typing has stopped. Returns null before the answer, and for words that are too short. */
 function useSearch(words: string, version: string): SearchAnswer | Failure | null {
   const [found, setFound] = useState<{ of: string; answer: SearchAnswer | Failure } | null>(null);
   useEffect(() => {
@@ -197,7 +197,7 @@ function useSearch(words: string, version: string): SearchAnswer | Failure | nul
   return found?.of === words ? found.answer : null;
 }
 
-/** Says why no row is left: what the words mean has no price here, or they weren't understood. */
+/** Says why no row is left: the words are short, the search isn't finished, or it found nothing with a price here. */
 function searchedText(words: string, found: SearchAnswer | Failure | null): string {
   if (found === null) return isShort(words) ? shortText(words) : "Searching…";
   if (found instanceof Failure)

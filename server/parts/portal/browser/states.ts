@@ -101,7 +101,7 @@ export interface UnknownPlace {
   text: string;
   /** The cities that have the name, such as `Springfield, IL`. */
   namesakes: string[];
-  /** The cities, or the ZIP code, that may be meant if no place is known by the text. */
+  /** The cities or the ZIP code that may be meant if the text names no known place. */
   likely: string[];
 }
 
