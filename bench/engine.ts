@@ -69,7 +69,7 @@ const bodyOf = (query: string, path = pricesPath) => {
 for (let slot = 1; slot < maxKeys; slot++)
   keys.put({ id: 1, hash: randomBytes(32), expires_at: null, revoked_at: null }, slot);
 
-// The cache keeps answers requested twice, so far more queries are drawn than the cache has counters for.
+// The cache keeps answers that were requested twice, so far more queries are drawn than the cache has counters for.
 const draws = smoke ? 1_000 : 50_000;
 const random = seededRandom(seed);
 const queries = allPriceQueries(image, random).slice(0, draws);

@@ -7,7 +7,7 @@ import type { Server } from "./servers.ts";
 const readers = 8;
 
 /**
- * Fast and slow readers download until they are stopped.
+ * Starts fast and slow readers, which download CSV exports until they are stopped.
  * @param seconds minimum duration of the downloads
  * @returns a function that stops the downloads, and throws Error if a download had already ended
  */
@@ -23,7 +23,10 @@ export async function sendExports({ port, key }: Server, seconds: number, core?:
   return start(commands, core);
 }
 
-/** One reader takes one export after the other, at 20 MB a second, until it is stopped. */
+/**
+ * Starts a reader that downloads one CSV export after the other, at up to 20 MB per second.
+ * @returns a function that stops the reader, and throws Error if it had already ended
+ */
 export async function readExport(server: Pick<Server, "port" | "key">, core?: number) {
   const [url, header] = requestOf(server);
   const slow = ["curl", "--silent", "--limit-rate", "20M", "--output", "/dev/null", "--header", header];
@@ -36,7 +39,7 @@ const requestOf = ({ port, key }: Pick<Server, "port" | "key">) => [
 ];
 
 async function start(commands: readonly string[][], core?: number) {
-  // Only the server's CPU time matters, so the readers run with low priority on the load's core.
+  // Only the server's CPU time matters, so the readers run with idle priority on the load's core.
   const children = commands.map((command) =>
     spawn("chrt", ["--idle", "0", ...pinned(command, core)], { stdio: "ignore" }),
   );

@@ -17,17 +17,18 @@ import { prepareFolder, type Server, Servers, sendsConstant } from "./servers.ts
 /*
  * Compares the CPU time per request and the latencies of the service and other servers. `npm run bench:http` measures
  * every load in rounds. In a round each server gets a short turn, so that changes in the machine's speed affect all
- * servers. Ratios are computed within a round. The output is one table, for README.md. `--loads hot,zipf` runs only some loads. `--rounds N` is the number of rounds, `--seconds N` the time of a measurement.
- * `--smoke` checks all servers and loads quickly.
+ * servers. Ratios are computed within a round. The output is one table, for README.md. `--loads hot,zipf` runs only some
+ * loads. `--rounds N` is the number of rounds, and `--seconds N` the duration of a measurement. `--smoke` checks all
+ * servers and loads quickly.
  */
 
 const size = smoke
   ? { rows: 5000, sample: 25, zipf: 2000, warm: 50, cold: 2000, keys: 100 }
   : { rows: defaultSampleRows, sample: 400, zipf: 200_000, warm: 300, cold: 200_000, keys: 10_000 };
-/** Searches never asked before, for loads that send 20 a second. */
+/** Number of new searches if the load `search-cold` isn't chosen. The load `mixture` sends 20 searches per second. */
 const fewCold = 2000;
 const warmUpSeconds = 2;
-/** Loads that are measured in a way of their own. */
+/** Loads whose requests come at an even pace. `level.ts` measures them. */
 const levelLoads = { mixture: runMixture, "first-second": runFirstSecond };
 const cores = twoCores();
 
@@ -112,7 +113,7 @@ async function main(): Promise<void> {
   checkPrograms("wrk", "nginx", "taskset", "chrt", "curl");
   const prepared = await prepareFolder(temporaryFolder(), size.rows);
   const servers = new Servers(prepared);
-  // Each text of a search is tried, which takes a minute for all.
+  // Each text is searched for once, because texts without matches are dropped. For all texts this takes a minute.
   const isCold = chosen.some(({ entrants }) => entrants.some(({ list }) => list === "search-cold"));
   const sizes = { ...size, cold: isCold ? size.cold : fewCold };
   const lists = writeLists(prepared.folder, await loadSnapshot(prepared.snapshotFile), sizes);

@@ -23,14 +23,14 @@ import { prepareFolder, type Server, Servers } from "./servers.ts";
 
 /*
  * Measures whether price queries are answered at an even pace whatever else runs. The queries come evenly spaced at half
- * of what a thread can do, from a process that does nothing else. `mixture` compares their latencies with and without
+ * of what a thread can handle, from a process that does nothing else. `mixture` compares their latencies with and without
  * other requests and a new snapshot at the same time. `first-second` compares the second after the ready line with a later
- * one. A server that answers at once shows what the client adds.
+ * one. A server that sends a constant answer shows how much latency the client adds.
  */
 
 const dataYear = 2024;
 const connections = 16;
-/** The client takes less than half of its core at this pace, so that the mixture can run beside it. */
+/** At this pace the client takes less than half of its core, so that the mixture can run on the same core. */
 const maxPerSecond = 20_000;
 const [turnSeconds, warmUpSeconds] = smoke ? [1, 1] : [6, 2];
 const cores = twoCores();
@@ -75,7 +75,7 @@ class Client {
     return { ...paced, cpuUs: (total() - before) / paced.requests };
   }
 
-  /** Sets the pace to half of what the server can do with as many connections, but at most `maxPerSecond`. */
+  /** Sets the pace to half of what the server can handle with as many connections, but at most `maxPerSecond`. */
   async setPace(server: Server, { hot }: Lists): Promise<void> {
     const load = { ...plain, connections, list: hot, start: 0, core: cores?.load };
     await measure(server, { ...load, seconds: warmUpSeconds });
@@ -100,8 +100,8 @@ function writeSpare(folder: string, rows: number, count: number): string[] {
 }
 
 /**
- * Takes every second line from one list, whose lines repeat, and the others from another list, whose lines weren't
- * asked before.
+ * Takes lines from two lists in turn: a few lines of `asked`, which are repeated, and lines of `anew`, which weren't
+ * requested before.
  */
 function alternate(asked: readonly string[], anew: readonly string[], count: number, from: number): string[] {
   return Array.from({ length: count }, (_, i) =>
@@ -114,7 +114,7 @@ async function besideMixture(mixture: Mixture, work: () => Promise<Turn>): Promi
   const [file, ...args] = pinned(["nice", "-n", "19", ...command], cores?.load);
   const child = spawn(file, args, { stdio: ["ignore", "pipe", "inherit"] });
   const ended = once(child, "exit");
-  // Its own start isn't measured.
+  // The start of the mixture's process isn't measured.
   await Promise.race([once(child.stdout, "data"), ended]);
   const stop = await readExport(mixture, cores?.load);
   const turn = await work();
@@ -167,7 +167,7 @@ export async function runFirstSecond(lists: Lists, rows: number, rounds: number)
   const client = new Client(target);
   const before = await servers.get("service", 1, cores?.server);
   await client.setPace(before, lists);
-  // The client has to be warm, and the server not.
+  // The client must be warmed up, but the measured servers must not be.
   await client.measure(before, warmUpSeconds);
   await servers.stopAll();
   const turns: Record<string, Turn[]> = { "first second": [], "later second": [] };
@@ -184,7 +184,7 @@ export async function runFirstSecond(lists: Lists, rows: number, rounds: number)
   return rowsOf(title, client, turns, { "first second / later second": { p99Us: 1.5 } });
 }
 
-/** @param targets the highest ratio of two kinds of turns in a round, by figure */
+/** @param targets the maximum ratio for each figure, by the names of two kinds of turns, such as `mixture / quiet` */
 function rowsOf(
   load: string,
   { perSecond }: Client,

@@ -41,7 +41,7 @@ function nanoseconds(count: number, each: (i: number) => number): number {
   return ns;
 }
 
-/** Advances the shared clock so fast that no request is refused. @returns nanoseconds per request */
+/** Admits requests. The shared clock advances so fast that none is refused. @returns mean nanoseconds per request */
 function admitAll(limits: Limits, slot: number, words: Int32Array): number {
   return nanoseconds(admits, (i) => {
     if ((i & 255) === 0) Atomics.add(words, 1, 1);
@@ -49,7 +49,7 @@ function admitAll(limits: Limits, slot: number, words: Int32Array): number {
   });
 }
 
-/** The threads start together. @returns mean nanoseconds per request */
+/** Admits requests in threads that start together. @returns mean nanoseconds per request */
 async function admitInThreads(threads: number, sameAccount: boolean): Promise<number> {
   const limits = new Limits();
   const slots = Array.from({ length: threads }, (_, i) => (sameAccount ? 0 : i * 8));
@@ -78,7 +78,7 @@ function inThread({ buffer, words, threads, slot }: Task): void {
   parentPort?.postMessage(admitAll(limits, slot, words));
 }
 
-/** The timing of sampled answers is included. */
+/** Returns the mean nanoseconds to count an answer, including the timing of sampled answers. */
 function countAnswers(): number {
   const routes = Array.from({ length: 25 }, (_, route) => `/${route}`);
   const traffic = new Traffic(routes, 1);
@@ -95,6 +95,7 @@ function countAnswers(): number {
 /**
  * Opens the database of `count` accounts and fills the shared tables. Then saves counts of all accounts, higher counts
  * of all accounts, and no changes.
+ * @returns milliseconds of each step
  */
 function stateTimes(count: number) {
   const folder = temporaryFolder();

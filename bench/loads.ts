@@ -38,7 +38,7 @@ function entrants(list: ListName, kinds: readonly Kind[] = ["service", "ceiling"
 
 const constants: Kind[] = ["service", "ceiling", "nginx"];
 const computing: Kind[] = ["service", "ceiling", "sqlite"];
-/** At most a quarter of the CPU time of a database with ready summaries and a cache of answers. */
+/** Target: at most a quarter of the CPU time of a database with stored summaries and a cache of answers. */
 const fraction = { "service / sqlite": 1 / 4 };
 const hot200: Entrant = { ...entrants("hot")[0], name: "service, 200" };
 

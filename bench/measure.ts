@@ -10,11 +10,11 @@ import type { Server } from "./servers.ts";
 
 /** wrk generates the load, and /proc gives the server's CPU time. */
 
-/** Ticks of CPU times in /proc. The number is fixed on Linux. */
+/** Frequency of the clock ticks in which /proc gives CPU times. It is fixed on Linux. */
 const ticksPerSecond = 100;
 /** A request counts as failed after so many seconds without an answer. */
 const maxAnswerSeconds = 30;
-/** wrk needs time to read its list and to stop. */
+/** Maximum time that wrk may take to read its list and to stop. */
 const maxOverrunMs = 60_000;
 
 const script = join(import.meta.dirname, "wrk.lua");
@@ -93,7 +93,7 @@ async function runWrk({ port, key }: Server, burst: Burst, process: number): Pro
   return JSON.parse(line);
 }
 
-/** @param timeout milliseconds, 0 for no limit */
+/** Runs a command, and returns its output. @param timeout milliseconds, 0 for no limit */
 export async function run([file, ...args]: string[], timeout = maxOverrunMs): Promise<string> {
   const { stdout } = await promisify(execFile)(file, args, { timeout });
   return stdout;

@@ -6,9 +6,9 @@ import { text } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 
 /*
- * Sends other requests than price queries, in a process of its own: 20 pages and 20 searches a second, half of each
- * never asked before, and a list by markup, page after page. Meanwhile a snapshot comes into the server's folder. Every
- * answer has to be a 200, and the snapshot has to be served at the end.
+ * Sends requests other than price queries, in its own process: 20 pages and 20 searches per second, of which half weren't
+ * requested before, and a list by markup, page after page. Meanwhile it moves a snapshot into the server's folder. Every
+ * answer must have status 200, and the snapshot must be served at the end.
  */
 
 export interface Mixture {
@@ -19,12 +19,12 @@ export interface Mixture {
   searches: readonly string[];
   list: string;
   versions: string;
-  /** A snapshot file, and where it is put. */
+  /** A snapshot file, the path to which it is moved, and its data version. */
   snapshot: { from: string; to: string; version: string };
 }
 
 const perSecond = 20;
-/** Requests of each kind between two pages of the list. */
+/** Number of pages, and of searches, that are requested per page of the list. */
 const listEvery = 5;
 const maxPublishingMs = 30_000;
 

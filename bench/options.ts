@@ -1,4 +1,4 @@
 /** The options of the benchmarks. */
 
-/** Small sizes quickly check that everything works. */
+/** Whether to use small sizes, which quickly check that everything works. */
 export const smoke = process.argv.includes("--smoke");

@@ -4,11 +4,11 @@ import { connect, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 
 /*
- * A client that sends requests at an even pace, whether the earlier ones are answered or not. A latency counts from the
- * time at which its request was due, so that a server that stops for a moment delays all requests of this moment. A
- * client that waits for each answer would send, and count, only one of them. The process does nothing else.
+ * A client that sends requests at an even pace. If all connections wait for an answer, a request is sent late. But a
+ * latency counts from the time at which its request was due, so a server that stops for a moment delays all requests of
+ * this moment. A client that waits for each answer would count only one of them. The process does nothing else.
  *
- * It reads a line of JSON with a `Pace` from standard input, and prints a line with the `Paced`, again and again.
+ * For each line of JSON with a `Pace` on standard input, it prints a line of JSON with a `Paced`.
  */
 
 export interface Pace {
@@ -31,7 +31,7 @@ export interface Paced {
 
 /** A shorter wait isn't worth the system call. */
 const minWaitMs = 0.02;
-/** Waits for the answers after the last request. */
+/** Maximum time to wait for answers after the time at which the last request was due. */
 const maxLateMs = 30_000;
 
 const cell = new Int32Array(new SharedArrayBuffer(4));
@@ -118,7 +118,7 @@ async function send(pace: Pace): Promise<Paced> {
     if (answered === total) return resolve();
     nowMs = performance.now();
     const waitMs = startMs + sent * stepMs - nowMs;
-    // Otherwise this process would take a whole core, and nothing else could run on it.
+    // Without this wait the process would take a whole core, and nothing else could run on the core.
     if (waitMs > minWaitMs) Atomics.wait(cell, 0, 0, Math.min(waitMs, stepMs) - minWaitMs);
     if (nowMs > startMs + pace.seconds * 1000 + maxLateMs)
       return reject(new Error(`${answered} of ${total} requests were answered, expected all`));

@@ -9,7 +9,7 @@ export function checkPrograms(...needed: string[]): void {
     throw new Error(`${missing} not found; on Debian: apt-get install wrk nginx-light curl util-linux`);
 }
 
-/** A failure is printed, and the exit code is 1. */
+/** Runs a benchmark, and ends the process. If the benchmark fails, the error is printed and the exit code is 1. */
 export async function runToEnd(main: () => Promise<void>): Promise<never> {
   // Exit handlers stop servers and remove folders, so signals must end the process normally.
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));

@@ -10,7 +10,7 @@ import type { Figures } from "./measure.ts";
 export interface Row extends Spread {
   load: string;
   what: string;
-  /** The target; null for a figure without one. */
+  /** The target; null if there is none. */
   atMost: number | null;
 }
 
@@ -26,7 +26,7 @@ const labels: Record<Bounded, [what: string, unit: string]> = {
   p99Us: ["p99", "µs"],
 };
 
-/** Returns the CPU of each server, where servers are compared, and what has a target. */
+/** Returns the CPU time of each entrant if several kinds of servers are compared, and every figure that has a target. */
 export function rowsOf({ title, targets }: Load, measured: readonly Measured[]): Row[] {
   const figuresOf = (name: string, field: Bounded) => {
     const found = measured.find(({ entrant }) => entrant.name === name);
@@ -66,7 +66,7 @@ export function markdownOf(rows: readonly Row[]): string {
 
 const packages = ["uWebSockets.js", "fastify", "better-sqlite3"];
 
-/** Returns a line that says when, where and with what was measured. */
+/** Returns a line with the date, the machine and the versions of the software. */
 export function surroundings(): string {
   const asked = JSON.parse(readFileSync(join(import.meta.dirname, "../package.json"), "utf8"));
   const exact: Record<string, string> = { ...asked.dependencies, ...asked.devDependencies };

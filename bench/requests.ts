@@ -12,7 +12,7 @@ import { versionsOf } from "../test/support/endpoint-oracle.ts";
 import { type Random, seededRandom } from "../test/support/random.ts";
 import { type loadSnapshot, pricesPath, type Query, queryText } from "./rivals/rival.ts";
 
-/** All servers get the same lists of requests. */
+/** Makes the lists of requests, which are the same for all servers. */
 
 const maxLimit = 50;
 const zipfExponent = 1.1;
@@ -32,7 +32,7 @@ export interface List {
   refused: boolean;
 }
 
-/** A line has a request target, and optionally a tab and a header. */
+/** Writes each list into a file. A line has a request target, and optionally a tab and a header. */
 export function writeLists(
   folder: string,
   data: Data,
@@ -88,8 +88,8 @@ export function madeAnew(image: Image, target: string): Uint8Array {
 
 export const byMarkup = "/healthcare/facilities?procedure=8011&sort=markup";
 /**
- * Lists of the most frequent procedure around Chicago. Within 500 miles are a quarter of the nation's hospitals, within
- * 50 miles a thirtieth.
+ * Lists of the hospitals near Chicago with the most frequent procedure. A quarter of the nation's hospitals are within 500
+ * miles, and a thirtieth are within 50 miles.
  */
 export const nearest = "/healthcare/facilities?procedure=8011&near=60601&within=500&sort=distance";
 export const nearer = "/healthcare/facilities?procedure=8011&near=60601&within=50&sort=distance";
@@ -111,7 +111,7 @@ function drawZipf(targets: readonly string[], count: number, random: Random): st
   return Array.from({ length: count }, () => targets[bisect(reached, random.next() * total)]);
 }
 
-/** Words of a facility's name, city and state, some cut or with a typo. */
+/** Makes search texts from words of a facility's name, city and state. Some words are cut or have a typo. */
 export function searchTexts({ image, snapshot }: Data, count: number, random: Random): string[] {
   const { facilities } = snapshot.table;
   const texts = new Set<string>();

@@ -27,12 +27,12 @@ const sizes = smoke ? [2_000, 5_000, 10_000] : [100_000, 1_000_000, 5_000_000, 1
 const limit = 25;
 const batch = 1000;
 const memoryRuns = smoke ? 1 : 5;
-/** The median isn't affected by the slow batches before the code is compiled. */
+/** There are so many batches that the slow ones before the code is compiled don't affect the median. */
 const batches = smoke ? 3 : 600;
 const [fewThreads, manyThreads] = [1, 4];
 const [connections, requestsPerConnection] = [32, 20];
 const dataYear = 2024;
-/** Targets of `madeAnew`. */
+/** Request targets for `madeAnew`. */
 const answers: Record<string, string> = {
   "list by markup": byMarkup,
   "list within 500 miles": nearest,
@@ -44,7 +44,7 @@ const answers: Record<string, string> = {
   "search with a typo": "/search?q=regionl+medical+center",
 };
 
-/** Microseconds of all threads of this process. */
+/** Returns the CPU time of all threads of this process, in microseconds. */
 function cpuUs(): number {
   const { user, system } = process.cpuUsage();
   return user + system;
@@ -73,8 +73,8 @@ async function load(file: string) {
 }
 
 /**
- * All sizes get the same price queries, and each answer is a full page. The sizes take turns, so that other work on the
- * machine affects all sizes.
+ * Measures the CPU time of answers for all sizes. The price queries are drawn from one list, and each is answered with a
+ * full page. For price queries the sizes take turns, so that other work on the machine affects all sizes.
  */
 async function time(files: string[]) {
   const images: Image[] = [];
@@ -135,8 +135,8 @@ async function inProcess<Given extends unknown[], Out>(
 }
 
 /**
- * Resident memory after every serving thread has answered. The memory that loading leaves behind varies by tens of
- * megabytes, so the result is the median of some runs.
+ * Measures the service's resident memory in megabytes after all serving threads have answered. The memory that loading
+ * leaves behind varies by tens of megabytes, so the result is the median of some runs.
  */
 async function serverMb(servers: Servers, threads: number): Promise<number> {
   const runs: number[] = [];

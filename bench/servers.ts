@@ -23,7 +23,7 @@ export type Kind = "service" | "ceiling" | "nginx" | "sqlite";
 
 export const sendsConstant = (kind: Kind) => kind === "ceiling" || kind === "nginx";
 
-/** With an account for visitors without a key, pages have numbers. */
+/** `PORTAL_ACCOUNT` is set, because pages have no numbers without an account for visitors. */
 const environment = {
   ...{ PATH: process.env.PATH, PORT: "0", OPS_PORT: "0", LOG_LEVEL: "warn" },
   PORTAL_ACCOUNT: account,
@@ -44,7 +44,7 @@ interface BenchFolder {
   key: string;
 }
 
-/** Makes snapshots, and a state with one account that is never refused. */
+/** Makes snapshots, and a state folder with one account that is never refused. */
 export async function prepareFolder(
   folder: string,
   rows: number,
@@ -150,7 +150,7 @@ async function readyPort(running: Running): Promise<number> {
   throw new Error(`${kind} isn't ready, it came to ${child.exitCode ?? child.signalCode ?? "no end"}`);
 }
 
-/** undefined as long as nginx hasn't started its workers */
+/** Returns the process ids of nginx's workers; undefined if nginx hasn't started them yet. */
 function workersOf({ pids: [master] }: Server): number[] | undefined {
   const workers = readFileSync(`/proc/${master}/task/${master}/children`, "utf8").trim();
   return workers === "" ? undefined : workers.split(" ").map(Number);

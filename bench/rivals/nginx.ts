@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type Constant, pricesPath } from "./rival.ts";
 
-/** nginx sends the answer as a static file. @returns the configuration's path */
+/** Configures nginx to send the answer as a static file. @returns the configuration's path */
 export function writeNginx(folder: string, port: number, sent: Constant): string {
   const file = join(folder, "root", pricesPath);
   mkdirSync(dirname(file), { recursive: true });

@@ -4,8 +4,8 @@ import { byField, type Summary, stateCodes } from "../../engine/index.ts";
 import { loadSnapshot, percentiles, pricesAnswer, pricesPath, type Query, readSettings } from "./rival.ts";
 
 /**
- * Statements over a table of prices with an index for each order, and a table of summaries. Fastify also
- * caches answers.
+ * A Fastify server that answers price queries from an SQLite database, and caches the answers. The database has a table of
+ * prices, with an index for each order, and a table of summaries.
  */
 
 const settings = readSettings();
@@ -71,7 +71,7 @@ function statementsFor(where: string) {
   };
 }
 
-/** Runs only at start. The type asks for every field of a summary. */
+/** Computes a group's summary, only at start. Returns undefined for a group without rows. */
 function summarize(
   { summary, weighted, charge, allowed }: ReturnType<typeof statementsFor>,
   group: object,
@@ -132,7 +132,7 @@ const querystring = {
   },
   required: ["procedure"],
 };
-/** The oldest cached answer is evicted first. */
+/** Maximum cached answers. The oldest answer is evicted first. */
 const maxKept = 10_000;
 const headers = Object.fromEntries(settings.headers);
 const kept = new Map<string, string>();

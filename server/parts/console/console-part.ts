@@ -1,6 +1,6 @@
 import { definePart } from "../../part.ts";
 
-/** The operator's console as a part. */
+/** Defines the part that serves the operator's console. */
 
 export const consolePart = definePart({}, () => ({
   start: async (core) => (await import("./control.ts")).startConsole(core),

@@ -42,7 +42,7 @@ export class OperatorConsole implements OpsPages {
   }
 
   /**
-   * Sends server-sent events: first all kept samples and the state, then each new sample and changed state. Replies
+   * Sends server-sent events: first all kept samples and the state, then each new sample and each changed state. Replies
    * with status 503 if there are `maxViewers` already.
    */
   stream(response: ServerResponse): void {

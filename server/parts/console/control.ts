@@ -5,7 +5,7 @@ import { OperatorConsole } from "./console.ts";
 import { History } from "./history.ts";
 import { stateOf } from "./state.ts";
 
-/** Shows what the server does, in the operator's browser. */
+/** Runs the operator's console in the control thread. */
 
 const sampleMs = 1000;
 
@@ -30,8 +30,8 @@ export async function startConsole(core: Core): Promise<RunningPart> {
   return {
     opsPages: shown,
     begin() {
-      // The files are read before the ready line. Later they may have changed, and to make them may block this thread
-      // for so long that the first requests get no permits in time.
+      // The files are read before the ready line. Later they may have changed. Reading them also takes so long that the
+      // first requests might not get permits in time.
       safely(
         () => shown.loadFiles(),
         (error) => log.error({ reason: reasonOf(error) }, "the console's files can't be read"),

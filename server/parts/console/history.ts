@@ -13,7 +13,7 @@ interface Now {
 /** Returns each account's refused requests since the start. Accounts without any may be left out. */
 type RefusedBy = () => ReadonlyMap<string, number>;
 
-/** Maximum accounts that a sample names: those with the most refused requests. */
+/** Maximum accounts that a sample names. It names those with the most refused requests. */
 const mostRefused = 10;
 
 export class History {
@@ -101,5 +101,5 @@ export class History {
   }
 }
 
-/** Upper bound of a bucket, in microseconds. The last bucket has no bound, and counts as one more doubling. */
+/** Returns a bucket's upper bound in microseconds. For the last bucket, which has none, it is twice the highest bound. */
 const boundOf = (bucket: number) => 1e6 * (bucketBounds[bucket] ?? 2 * bucketBounds[bucketBounds.length - 1]);

@@ -39,13 +39,13 @@ export interface PortalOptions
 
 const maxClients = 10_000;
 /**
- * Maximum requests of an address in a row, and maximum changes of an account in a row. After them, one per second is
+ * Maximum requests in a row from an address, and maximum changes in a row of an account. After that, one per second is
  * allowed.
  */
 const clientBurst = maxPostsPerClient;
-/** Changes of all clients together, because each change waits for the disk. */
+/** Limits of the changes of all clients together. They are needed because each change waits for the disk. */
 export const [changesBurst, changesPerSecond] = [50, 10];
-/** The rest of the key table is for the operator. */
+/** Number of keys from which people can't create any here. The rest of the key table is kept for the operator. */
 const maxOwnKeys = Math.floor(maxKeys * 0.9);
 
 const missingKey = constantError("missing_api_key");

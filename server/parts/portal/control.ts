@@ -7,7 +7,7 @@ import type { PortalSettings } from "./settings.ts";
 
 /** Runs the portal in the control thread. */
 
-/** Interval between looks at the age of the pages' key. It is short, because the clock may jump by any time. */
+/** Interval at which the age of the pages' key is checked. It is short, because the clock may jump. */
 const renewMs = 1000;
 
 /** Checks the pages' account before the server creates a state. @throws DataError when the account can't exist */
@@ -44,7 +44,10 @@ export async function startPortal(settings: PortalSettings, core: Core): Promise
   };
 }
 
-/** Shows how much of its month's requests the pages' account has used, for an alert before visitors get none. */
+/**
+ * Adds a gauge of the share of the month's requests that the pages' account has used. An alert on it can warn the operator
+ * before visitors are refused.
+ */
 function watchQuota(name: string, { accounts, metrics }: Core): void {
   const slotOf = () => {
     for (const [slot, other] of accounts.names()) if (other === name) return slot;

@@ -46,7 +46,7 @@ export const emailFields = v.strictObject({ email: v.nullable(emailAddress) });
 export const webhookFields = v.strictObject({ url: v.nullable(v.string("a URL or null")) });
 const keyId = v.pipe(v.number("a key's id"), v.safeInteger("a key's id"), v.minValue(1, "a key's id"));
 export const idFields = v.strictObject({ id: keyId });
-/** The time at which a new key expires, in ISO 8601. It is parsed into Unix milliseconds. Null or absent for never. */
+/** The time at which a new key expires, in ISO 8601. It is parsed into Unix milliseconds. Null or absent means never. */
 export const expiryFields = v.strictObject({ expires: v.nullish(time()) });
 const hours = `a whole number from 0 to ${maxOverlapHours}`;
 export const rotationFields = v.strictObject({
@@ -197,7 +197,7 @@ function newKey({ id, key, expires }: NewKey, more: object = {}): PortalReply {
   return { status: 201, body: { ...shown, ...more } };
 }
 
-/** Runs code that commands use, too. Its errors name arguments of commands, so `errorOf` turns them into API errors. */
+/** Runs code that commands also use. Its errors name arguments of commands, so `errorOf` turns them into API errors. */
 function withError<Result>(work: () => Result, errorOf: (error: DataError) => ApiError): Result {
   try {
     return work();

@@ -5,19 +5,19 @@ import { scriptJson } from "../../shared/web-assets.ts";
 import { Failure, isAbsence, type Known } from "./browser/answers.ts";
 
 /**
- * Answers what pages are written from. It keeps the answers that pages share, such as the prices of a procedure in the
- * nation.
+ * Computes the answers from which pages are written. Keeps the answers that pages share, such as the prices of a procedure
+ * in the nation.
  */
 
 /**
- * Answers of a place, a hospital or a search, which pages hardly ever share. Kept, they would push out the shared answers,
- * and cost the garbage collection more than all else.
+ * Targets whose answers pages hardly ever share: those of a place, a hospital or a search. If they were kept, they would
+ * evict the shared answers, and most of the garbage collection would be for them.
  */
 const hardlyShared = /\/(facilities|search|pages)\b|[?&](state|near)=/;
 
 interface PageAnswer {
   answer: object | Failure;
-  /** What the page's script gets of it; see `Known`. */
+  /** The answer for the page's script, as JSON; see `Known`. */
   json: string;
   bodyBytes: number;
 }
@@ -30,7 +30,7 @@ export class PageAnswers {
     this.#read = read;
   }
 
-  /** @param target path and query @throws ApiError for every fault but absent data */
+  /** @param target path and query @throws ApiError for every fault except absent data */
   at(target: string): PageAnswer {
     const kept = this.#kept.get(target);
     if (kept !== undefined) return kept;
@@ -42,7 +42,7 @@ export class PageAnswers {
     return made;
   }
 
-  /** Forgets the answers of earlier data versions. */
+  /** Forgets all answers, because other data is served now. */
   forget(): void {
     this.#kept.clear();
   }

@@ -1,8 +1,8 @@
 import type { WebFile } from "../../shared/messages.ts";
 
-/** Finds the portal's files by path. Serving threads need no more of the pages than this. */
+/** Finds the portal's files by path. */
 
-/** Paths of files that are pages for several paths. */
+/** Paths of the files that are served at several URL paths. */
 export const facilityPage = "/facilities/*";
 export const embedPage = "/embed/*";
 export const missingPage = "/*";

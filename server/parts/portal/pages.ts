@@ -20,7 +20,7 @@ const pages: Readonly<Record<string, readonly [script: string, title?: string]>>
   "/signup": ["signup.ts", "Get a key"],
   "/account": ["account.ts", "Your account"],
 };
-/** A page's title, if it doesn't depend on the URL. Where signup is off, nobody gets a key here. */
+/** Returns a page's title if it doesn't depend on the URL. The signup page has another title if signup is off. */
 const titleOf = (path: string, signup: PageSettings["signup"]) =>
   path === "/signup" && signup === "off" ? "Keys" : pages[path]?.[1];
 const style = "style.css";
@@ -51,7 +51,7 @@ export class Pages {
       const hasNumbers = shown.key !== null && path in pages && pages[path].length === 1;
       return hasNumbers ? { ...file, template: { parts, settings: JSON.stringify(shown) } } : file;
     };
-    // Without EMBED_ORIGINS no site may show a picture in a frame, so there are no pages for frames.
+    // If EMBED_ORIGINS isn't set, no site may show a picture in a frame, so there is no page for frames.
     const served = Object.entries(pages).filter(([path]) => path !== embedPage || shown.embeds);
     const files = served.map(([path, [script]]) => {
       const framedBy = path === embedPage ? embedOrigins : [];

@@ -21,10 +21,10 @@ import { errorReply, unavailable } from "./reply.ts";
 
 /**
  * Milliseconds of CPU time per second that the page thread may spend on a serving thread's pages. A page takes 1 to 6 ms.
- * No key limits these requests, and in a container they may take time from others.
+ * The limit is needed because these requests have no key, and in a container they may slow down other requests.
  */
 export const writingMsPerSecond = 100;
-/** Milliseconds of writing that may be saved up. */
+/** Milliseconds of unused CPU time that may be saved up for later pages. */
 export const maxWritingMs = 500;
 
 export const pages: MakePages = (context) => {
@@ -49,7 +49,7 @@ export class Portal {
   readonly #after: After;
   #pages = new WrittenPages();
 
-  /** @param writing the budget for writing numbers into pages @param nowMs milliseconds of a steady clock */
+  /** @param writing the budget for writing numbers into pages @param nowMs returns milliseconds of a monotonic clock */
   constructor(
     files: readonly WebFile[],
     context: Pick<PagesContext, "write">,
@@ -90,7 +90,7 @@ export class Portal {
     return replyWith(written);
   }
 
-  /** Forgets the written pages, and those that are being written, because they have the numbers of earlier data versions. */
+  /** Forgets the written pages, and those that are being written, because they have the numbers of earlier data. */
   forget(): void {
     this.#pages = new WrittenPages();
   }
@@ -129,8 +129,8 @@ export class Portal {
   }
 
   /**
-   * Gives a page without numbers if the page thread doesn't deliver in time, as happens while other processes use all
-   * cores. What it delivers later is kept for further requests.
+   * Resolves to undefined if the page thread doesn't write the page in time, for example while other processes use all
+   * cores. If the page is finished later, it can be kept for further requests.
    */
   inTime(written: Promise<Written | undefined>): Promise<Written | undefined> {
     return new Promise((resolve) => {
@@ -143,10 +143,10 @@ export class Portal {
   }
 }
 
-/** The pages of one publication of data. */
+/** The pages with the numbers of one publication of data. */
 class WrittenPages {
   readonly kept = new AnswerCache<string, Written>();
-  /** Pages that the page thread is to write. Further requests for a page wait for it, too. */
+  /** Pages that the page thread hasn't written yet. Further requests for such a page wait for it, too. */
   readonly ordered = new Map<string, Promise<Written | undefined>>();
 }
 
@@ -162,12 +162,15 @@ function fileReply({ head, body }: ReturnType<typeof formOf>): Reply {
   return { status: 200, head: `200 OK\r\n${head}`, body };
 }
 
-/** A page with the numbers for an address, in one coding. */
+/** A page with the numbers for a URL, in one coding. */
 interface Written extends WrittenPage {
   bodyBytes: number;
 }
 
-/** Returns a query's parameters in one order, so that equal pages have equal addresses; undefined if one isn't known. */
+/**
+ * Returns a query with its parameters in a fixed order, so that equal pages have equal URLs. Returns undefined if a
+ * parameter isn't known.
+ */
 function knownQuery(query: string): string | undefined {
   const asked = new URLSearchParams(query);
   const known = parameterNames.flatMap((name) =>
@@ -176,7 +179,7 @@ function knownQuery(query: string): string | undefined {
   return known.length === asked.size ? new URLSearchParams(known).toString() : undefined;
 }
 
-/** Leads to a page whose path has no slash at its end. */
+/** Redirects to a page whose path has no slash at its end. */
 function moved(path: string, query: string): Reply {
   const to = query === "" ? path : `${path}?${query}`;
   return plain("308 Permanent Redirect", `this page is at ${path}\n`, `Location: ${to}`);

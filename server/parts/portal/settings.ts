@@ -8,7 +8,7 @@ import { isOrigin, origins, type Settings, type ValuesOf } from "../../shared/se
 const maxSignupDaily = 100_000;
 const maxAddressRate = 1_000_000;
 const maxAddressDaily = 1_000_000_000;
-/** Label of the pages' keys, by which every server of an account knows them. */
+/** Label by which every server recognizes the pages' keys. */
 export const pagesLabel = "pages";
 /** Name of the account whose key the pages use if `STATE_DIR` isn't set. */
 const trialAccount = "explore";

@@ -20,13 +20,13 @@ import type { PortalSettings } from "./settings.ts";
 /** Makes accounts for people. Limits the signups per day of each client and in total, and accounts per mailbox. */
 
 const daySeconds = 86_400;
-/** Hours for which the link in an e-mail works. It is forgotten with the signups of its day. */
+/** Hours for which the link in an e-mail works. Later signups delete older links. */
 export const linkHours = daySeconds / 3600;
 /** The plan of accounts that people make. */
 export const newcomersPlan = "free";
 export const maxSignupsPerClient = 5;
 const maxLinksPerMailbox = 3;
-/** Minimum milliseconds between opening and sending the form. Faster senders are taken for bots. */
+/** Minimum milliseconds between opening and sending the form. A faster sender is probably a bot, and is refused. */
 export const minElapsedMs = 2000;
 export const signupFields = v.strictObject({
   name: v.pipe(
@@ -55,7 +55,7 @@ export interface SignupOptions extends Pick<Core, "store" | "log" | "mailer"> {
   write<Result>(now: Date, work: () => Result): Promise<Result>;
 }
 
-/** Makes an account, or mails a link that makes it. @throws ApiError when the person can't have an account now */
+/** Makes an account, or mails a link that makes one. @throws ApiError when the person can't have an account now */
 export async function signUp(
   { name, email }: v.InferOutput<typeof signupFields>,
   address: string,
@@ -91,7 +91,7 @@ export async function signUp(
 
 const linkSent: PortalReply = { status: 202, body: { sent: true } };
 
-/** Replies the same whether or not the mailbox has an account, so that strangers can't find out. */
+/** Mails a link. The reply doesn't depend on whether the mailbox has an account, so that strangers can't find this out. */
 async function mailLink(
   name: string,
   email: string,
@@ -192,7 +192,7 @@ function hashed(token: string): Buffer {
   return createHash("sha256").update(token).digest();
 }
 
-/** Returns an e-mail address in lower case, without a tag, and for Gmail without dots. */
+/** Returns an e-mail address in lower case and without a tag. For Gmail, it also removes the dots before the @. */
 function mailboxOf(email: string): string {
   const [local, domain] = email.toLowerCase().split("@");
   const [name] = local.split("+");
@@ -206,8 +206,8 @@ const suffixLength = 6;
 const maxNameTries = 5;
 
 /**
- * Makes an account name from the ASCII letters and digits of a person's name, and a random suffix. So people can't take
- * names that the operator wants for clients' accounts.
+ * Makes an account name from the ASCII letters and digits of a person's name, and a random suffix. With the suffix, people
+ * can't take names that the operator wants for clients' accounts.
  */
 function accountName(person: string): string {
   const plain = person

@@ -4,19 +4,19 @@ import { stateOf } from "./browser/states.ts";
 
 /** Makes an SVG file of the states' outlines from a file in TopoJSON, which a page would have to decode. */
 
-/** See github.com/topojson/topojson-specification. Neighbours share the arcs of their border. */
+/** See github.com/topojson/topojson-specification. Neighbouring states share the arcs of their border. */
 interface Topology {
   transform: { scale: Point; translate: Point };
-  /** Each point as its distance from the one before. */
+  /** The points of each arc. A point is stored as its difference from the previous point. */
   arcs: Point[][];
   objects: { states: { geometries: (Outline & { properties: { name: string } })[] } };
 }
 type Point = [x: number, y: number];
-/** A ring's arcs by their indices. An arc in reverse has the index's complement. */
+/** The indices of a ring's arcs. A reversed arc is stored as the bitwise complement of its index. */
 type Ring = number[];
 type Outline = { type: "Polygon"; arcs: Ring[] } | { type: "MultiPolygon"; arcs: Ring[][] };
 
-/** Each path has a state's code as its id, and whole coordinates in a drawing of 975 × 610. */
+/** Returns SVG with a path for each state, whose id is the state's code. Coordinates are whole, up to 975 and 610. */
 export function statesSvg(): string {
   const file = createRequire(import.meta.url).resolve("us-atlas/states-albers-10m.json");
   const { transform, arcs, objects }: Topology = JSON.parse(readFileSync(file, "utf8"));

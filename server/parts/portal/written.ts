@@ -6,21 +6,22 @@ import type { PageAnswers } from "./page-answers.ts";
 
 /**
  * Writes the numbers for a URL into the page, for link previews, browsers without JavaScript and a first view without
- * requests. The browser's components draw it, and the page gets the answers from which they draw it again.
+ * requests. The page is drawn by the browser's components. It contains the API's answers, so that its script can draw it
+ * again.
  */
 
-// Not a plain import: the components' types bring those of a browser, which the server's type check must not have.
+// This isn't a static import, because the server's type check would then get the types of a browser.
 const { draw }: { draw: Draw } = await import(new URL("browser/draw.ts", import.meta.url).href);
 
-/** The parts of a page's HTML that depend on its address. */
+/** The parts of a page's HTML that depend on its URL. */
 export interface Written {
   head: string;
-  /** The pieces of the element `body`. */
+  /** The HTML of the element `body`, in pieces. */
   body: readonly string[];
 }
 
 /**
- * Writes a page as it is before its numbers are there.
+ * Writes a page without numbers.
  * @param path the path, or its pattern @param title,description plain text
  */
 export function writeBlank(

@@ -2,19 +2,19 @@
 
 const cents = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD" });
 
-/** Dollars, with cents below ten: $10,035, $7.50. */
+/** Formats dollars, with cents between 0 and 10: $10,035, $7.50. */
 export const money = (amount: number) =>
   amount > 0 && amount < 10 ? cents.format(amount) : `$${whole(Math.round(amount))}`;
-/** An integer of at least zero, with commas: 2,344. `Intl` would take ten times as long, and pages have a hundred of them. */
+/** Formats an integer of at least zero: 2,344. `Intl` would take ten times as long, and a page has a hundred numbers. */
 export const whole = (number: number) =>
   number < 1000 ? String(number) : String(number).replace(/\B(?=(\d{3})+$)/g, ",");
 export const times = (ratio: number) => `${ratio.toFixed(1)}×`;
-/** A percentage from 0 to 100, with a decimal below 1 and above 99: 62%, 99.9%. */
+/** Formats a percentage from 0 to 100, with one decimal below 1 and above 99: 62%, 99.9%. */
 export const percent = (share: number) =>
   `${share > 1 && share < 99 ? Math.round(share) : Math.round(share * 10) / 10}%`;
 /** Replaces control characters in a text from the page's URL. */
 export const printable = (text: string) => text.replaceAll(/\p{C}/gu, "\ufffd");
 export const change = (share: number) => `${share > 0 ? "+" : share < 0 ? "−" : ""}${Math.abs(share)}%`;
-/** A count with its noun: 1 facility, 2 facilities. */
+/** Formats a count with its noun: 1 facility, 2 facilities. */
 export const counted = (number: number, one: string, more: string) =>
   `${whole(number)} ${number === 1 ? one : more}`;

@@ -7,7 +7,7 @@ type Html = ReturnType<typeof htm.bind<ReturnType<typeof h>>>;
 
 export let html: Html = htm.bind(h);
 
-/** Makes elements by another tag from now on. The server makes them as text. */
+/** Replaces the tag `html`. The server uses a tag that makes text instead of elements. */
 export function makeBy(tag: Html): void {
   html = tag;
 }

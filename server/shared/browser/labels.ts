@@ -1,11 +1,11 @@
 import { html } from "./html.ts";
 
 /**
- * Places labels in drawings that needn't be measured: places are percentages of the width, and labels are placed for
- * several widths, of which a style sheet shows one.
+ * Places labels in drawings without measuring the drawings. Positions are percentages of the width. Labels are placed for
+ * several widths, and a style sheet shows the labels for one width.
  */
 
-/** Widths in pixels. The style sheet shows what was made for the widest that a drawing has room for, if any. */
+/** Widths in pixels. The style sheet shows what was made for the largest width that fits into the drawing, if any. */
 export const leastWidths = [120, 220, 265, 400] as const;
 
 /** Draws something for each width, in a group with the width's class. */
@@ -15,9 +15,9 @@ export const byWidth = (draw: (width: number) => preact.ComponentChildren) =>
 type Anchor = "start" | "middle" | "end";
 
 /**
- * Anchors the labels of a scale so that none is cut off. A label that would overlap the one before it is left out.
+ * Anchors the labels of a scale so that none is cut off. A label that would overlap the previous label is left out.
  *
- * @param labels each with its place in percent, ascending
+ * @param labels the labels with their positions in percent, ascending
  * @param width the drawing's width in pixels
  * @param letterWidth width in pixels of a character
  * @returns the labels with their anchors, and whether none was left out

@@ -7,36 +7,36 @@ import type { State } from "../state.ts";
 export const leastRefusedShare = 0.01;
 /** Smaller shares would be written as 0%. */
 const leastWritten = 0.0005;
-/** Some clients always try without a key first. */
+/** Minimum share of answers with 401 to mention. It isn't lower, because some clients always try without a key first. */
 const leastUnauthorizedShare = 0.05;
-/** Some searches find nothing. */
+/** Minimum share of other 4xx answers to mention. It isn't lower, because some searches find nothing. */
 const leastWrongShare = 0.2;
-/** So few answers are a person who tries something. */
+/** Minimum number of other 4xx answers to mention. Fewer may come from one person who tries something. */
 const leastWrong = 20;
-/** So many accounts are named beside a share of refused requests. */
+/** Maximum accounts that are named with a share of refused requests. */
 const namedAccounts = 3;
 const leastQuotaShare = 0.9;
 
 interface AttentionProps {
   state: State;
-  /** Names the time that the shares are about, such as "an hour". */
+  /** Name of the time that the shares are about, such as "an hour". */
   range: string;
   /** Shares of requests in that time, from 0 to 1. */
   refusedShare: number;
-  /** Of the refused requests, those over a rate and those over a month's quota. */
+  /** Shares of all requests that were refused because of a rate, and because of a month's quota. */
   overRateShare: number;
   overQuotaShare: number;
   unauthorizedShare: number;
   failedShare: number;
-  /** Answers in that time, keys as in a sample. */
+  /** Number of answers in that time. The keys are those of `Sample.requests`. */
   answers: Readonly<Record<string, number>>;
   /** Refused requests by account. */
   refusedBy: Readonly<Record<string, number>>;
-  /** The time within which 99% of the requests were answered; undefined if the time is short. */
+  /** The time within which 99% of the requests were answered; undefined if that isn't slow. */
   slow: string | undefined;
 }
 
-/** Names the commonest of the 4xx answers, if they are many. Those that a key or a rate is about have lines of their own. */
+/** Names the most common 4xx answer if there are many. 401 and 429 don't count, because other lines are about them. */
 function wrongText(answers: AttentionProps["answers"], time: string): string | false {
   const all = Object.values(answers).reduce((sum, count) => sum + count, 0);
   const wrong = Object.entries(answers)
@@ -49,7 +49,7 @@ function wrongText(answers: AttentionProps["answers"], time: string): string | f
   return `${percent((100 * count) / all)} of requests in ${time} are answered with 4xx: most, ${percent((100 * most) / all)}, with ${name.slice(at + 1)} at ${name.slice(0, at)}.`;
 }
 
-/** The command that raises a ceiling of an account, whose plan may have fixed ceilings. */
+/** Returns the command that raises a limit of an account. It also sets the plan, because a plan may have fixed limits. */
 function raise({ name, burst, quota }: State["accounts"][number], ceiling: "rate" | "quota"): string {
   const account = /^[\w.@-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`;
   const ceilings = ceiling === "rate" ? `--burst N --quota ${quota}` : `--burst ${burst} --quota N`;

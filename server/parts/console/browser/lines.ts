@@ -8,7 +8,7 @@ import type { Sample } from "./sample.ts";
 
 interface Series {
   name: string;
-  /** A CSS custom property. Widths and dashes tell lines apart without colours. */
+  /** Name of a CSS custom property. Widths and dashes tell lines apart without colours. */
   colour: string;
   width: number;
   dash?: string;
@@ -20,19 +20,19 @@ interface LinesProps {
   samples: Sample[];
   /** All samples merged. The legend shows them unless the pointer is on the drawing. */
   now: Sample | undefined;
-  /** Names the time of the samples, such as "an hour". */
+  /** Name of the time that the samples cover, such as "an hour". */
   range: string;
-  /** The time's length. */
+  /** Length of that time. */
   seconds: number;
   series: Series[];
   isLogarithmic: boolean;
   text(value: number): string;
 }
 
-/** Pixels. The lines' horizontal positions are percentages. */
+/** Height of the drawing in pixels. Horizontal positions are percentages. */
 const height = 220;
 const [top, floor] = [16, 196];
-/** Height of a label at a line's end. */
+/** Height in pixels of a label at a line's end. */
 const endHeight = 15;
 /** Width in pixels of a character of a label. */
 const letterWidth = 7.6;
@@ -77,7 +77,7 @@ function Drawing({ title, samples, now, range, seconds, series, isLogarithmic, t
     (!isLogarithmic &&
       one.value(samples[i]) === 0 &&
       [i - 1, i + 1].some((near) => samples[near] && drawn(one, samples[near]) !== null));
-  // A single sample is a short line.
+  // A sample without neighbours is drawn as a short line.
   const shortLine = (one: Series, i: number) =>
     isDrawn(one, i) && ![i - 1, i + 1].some((near) => samples[near] && isDrawn(one, near))
       ? `M${x(timeOf(samples[i])) - 0.5} ${y(one.value(samples[i]) ?? 0)}h1`
@@ -95,7 +95,7 @@ function Drawing({ title, samples, now, range, seconds, series, isLogarithmic, t
       return end ? [{ ...one, at: y(one.value(end) ?? 0) }] : [];
     })
     .sort((a, b) => b.at - a.at);
-  // Labels that would overlap move up, from the lowest.
+  // Labels that would overlap are moved up, starting with the lowest label.
   for (const [i, end] of ends.entries()) end.at = Math.min(end.at, (ends[i - 1]?.at ?? height) - endHeight);
   return html`<${Legend} series=${series} sample=${shown ?? now} time=${shown ? clock(timeOf(shown), "2-digit") : `last ${range.replace(/^an? /, "")}`} text=${text} />
     <div class="plot">

@@ -8,23 +8,26 @@ export const keptMinutes = 1440;
 export interface Sample {
   /** End of the sample, in Unix seconds. */
   at: number;
-  /** How long it took. */
+  /** Length of the time that the sample covers. */
   seconds: number;
-  /** Keys are `<route> <status>`. */
+  /** Requests per second. Keys are `<route> <status>`. */
   requests: Record<string, number>;
-  /** Numbers of timed requests by bucket, ascending. A bucket reaches from half its bound to the bound, in microseconds; empty ones are left out. */
+  /**
+   * Numbers of timed requests by bucket, ascending. A bucket reaches from half its bound to the bound, in microseconds.
+   * Empty buckets are left out.
+   */
   times: [bound: number, requests: number][];
-  /** The median in microseconds, computed from `times`. Like `p90` and `p99`, it is null without requests. */
+  /** The median in microseconds, computed from `times`. Like `p90` and `p99`, it is null if there were no requests. */
   p50: number | null;
   p90: number | null;
   p99: number | null;
-  /** Requests that a ceiling refused. */
+  /** Requests that were refused because of any limit. */
   refused: number;
-  /** Requests that a rate refused. */
+  /** Requests that were refused because of an account's rate. */
   overRate: number;
-  /** Requests that a month's quota refused. */
+  /** Requests that were refused because of a month's quota. */
   overQuota: number;
-  /** Refused requests by account, of the accounts with the most. */
+  /** Refused requests by account, for the accounts with the most. */
   refusedBy: Record<string, number>;
   unauthorized: number;
   bytes: number;
@@ -35,7 +38,7 @@ export interface Sample {
 /**
  * Computes a percentile. Interpolates on a logarithmic scale between a bound and its half.
  * @param share the percentile, from 0 to 1
- * @returns microseconds; null without requests
+ * @returns microseconds; null if there were no requests
  */
 export function percentile(times: Sample["times"], share: number): number | null {
   const all = times.reduce((sum, [, requests]) => sum + requests, 0);
@@ -55,7 +58,10 @@ function pooled(samples: readonly Sample[]): Sample["times"] {
   return [...counts].sort(([a], [b]) => a - b);
 }
 
-/** Returns the samples of the last seconds. Those of a long time are whole minutes, and then the seconds after them. */
+/**
+ * Returns the samples of the last seconds. For more than `keptSeconds` they are samples of minutes, followed by the samples
+ * of the seconds after the last minute.
+ */
 export function samplesOf(seconds: number, samples: readonly Sample[], minutes: readonly Sample[]): Sample[] {
   const begin = (samples.at(-1)?.at ?? 0) - seconds;
   const whole = seconds <= keptSeconds ? [] : minutes.filter(({ at }) => at > begin);
@@ -67,10 +73,13 @@ export function samplesOf(seconds: number, samples: readonly Sample[], minutes: 
 export const inSteps = (samples: readonly Sample[], seconds: number): Sample[] =>
   [...Map.groupBy(samples, ({ at }) => Math.ceil(at / seconds)).values()].map(merged);
 
-/** Computes the mean of rates, the percentiles of all requests' times, and the maximum of levels. */
+/**
+ * Merges at least one sample into one: the mean of rates, the percentiles of all requests' times, and the maximum of
+ * connections and of memory.
+ */
 export function merged(samples: readonly Sample[]): Sample {
   const seconds = samples.reduce((sum, one) => sum + one.seconds, 0);
-  // So exact that a single request in a day can be counted again.
+  // Rates are so exact that a single request in a day can be computed from them.
   const rounded = (sum: number) => Math.round((sum / seconds) * 1e6) / 1e6;
   const meanByName = (of: (sample: Sample) => Record<string, number>) => {
     const sums: Record<string, number> = {};

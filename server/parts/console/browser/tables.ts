@@ -8,7 +8,7 @@ import type { State } from "../state.ts";
 type Props = { state: State };
 
 interface AccountsProps extends Props {
-  /** Names the time that the refused requests are about, such as "an hour". */
+  /** Name of the time that the refused requests are about, such as "an hour". */
   range: string;
   /** Refused requests by account in that time. */
   refusedBy: Readonly<Record<string, number>>;
@@ -18,9 +18,9 @@ const time = (iso: string | null) => (iso === null ? "now" : new Date(iso).toLoc
 
 interface RowsProps {
   title: string;
-  /** A column has numbers if `#` stands before its name. */
+  /** Names of the columns. A `#` before a name means that the column has numbers. */
   heads: string[];
-  /** On narrow pages the first cell has a line of its own, above the remaining cells. */
+  /** The cells of each row. On narrow pages the first cell has its own line above the other cells. */
   rows: ComponentChildren[][];
 }
 
@@ -58,10 +58,10 @@ export function Refused({ state: { refused, server } }: Props) {
     rows=${rows} none="" />`;
 }
 
-/** District and territories, which are no states. */
+/** Codes of the District of Columbia and the territories, which aren't states. */
 const noStates = ["DC", "AS", "GU", "MP", "PR", "VI"];
 
-/** Counts states, and names the others: `49 states, DC, PR`. @param codes as in addresses */
+/** Counts the states and lists the other codes: `49 states, DC, PR`. @param codes postal codes such as CA and PR */
 export function coverageText(codes: readonly string[]): string {
   const others = noStates.filter((code) => codes.includes(code));
   return [counted(codes.length - others.length, "state", "states"), ...others].join(", ");
@@ -108,7 +108,7 @@ export function Accounts({ state: { accounts, all_accounts }, range, refusedBy }
 export function Events({ state: { events } }: Props) {
   const level = { failed: "bad", pending: "warn", delivered: "good" } as Record<string, string>;
   const isOpen = (state: string) => ["failed", "pending"].includes(state);
-  // An account's events are delivered in order by each channel, so a later one has no time of its own.
+  // Each channel delivers an account's events in order, so a later event waits for the first pending one.
   const firstOf = ({ account, channel }: (typeof events)[number]) =>
     events.findLast((one) => one.account === account && one.channel === channel && one.state === "pending");
   const nextTry = (event: (typeof events)[number]) => {

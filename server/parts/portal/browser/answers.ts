@@ -31,14 +31,14 @@ interface FailureDetails {
   param?: string | undefined;
   /** The cities that `near` may mean. */
   places?: readonly PlaceMeant[] | undefined;
-  /** What the words ask for and this data can't have. */
+  /** What the words of a search ask for that this data can't have. */
   absent?: readonly Absent[] | undefined;
   retrySeconds?: number | undefined;
 }
 
 /** A failed request. Its type is the type of the API's error, or `offline` if the server can't be reached. */
 export class Failure extends Error {
-  /** The HTTP status; 0 without an answer. */
+  /** The HTTP status; 0 if there is no answer. */
   readonly status: number;
   readonly type: string;
   readonly param: string | undefined;
@@ -66,7 +66,7 @@ export type Ask = <Answers extends object[]>(
   ...paths: { [I in keyof Answers]: string }
 ) => { [I in keyof Answers]: Answers[I] | Failure };
 
-/** The answers by path that the server writes into a page. A failure has the arguments of its constructor. */
+/** The answers by path that the server writes into a page. A failure is written as its constructor's arguments. */
 export type Known = Record<string, { answer: object } | { failed: [number, string, string, FailureDetails] }>;
 
 export const unlessFailed = <T extends object>(answer: T | Failure | null): T | null =>
@@ -87,7 +87,7 @@ export function servedOf(versions: string | null, datasets: readonly Dataset[] |
   return { kept, gone: all.filter((one) => !kept.includes(one)) };
 }
 
-/** Leaves out parameters that are null or empty. @param version a data version or a year */
+/** Makes a path of the API without parameters that are null or empty. @param version a data version or a year */
 export function pathOf(
   path: string,
   parameters: Record<string, string | number | null> = {},

@@ -1,7 +1,10 @@
 import { type Ask, Failure, isAbsence, type Known } from "./answers.ts";
 import { context, drawIn, type PageSettings } from "./context.ts";
 
-/** Reads the settings and answers that the server has put into the page. Sends requests with the visitor's key, or else the key of `PORTAL_ACCOUNT`. */
+/**
+ * Reads the settings and answers that the server has put into the page. Sends requests with the visitor's key, or else with
+ * the key of `PORTAL_ACCOUNT`.
+ */
 
 function settingsIn(page: Document): PageSettings {
   return jsonIn(page, "settings");
@@ -11,7 +14,7 @@ function jsonIn(page: Document, id: string) {
   return JSON.parse(page.getElementById(id)?.textContent ?? "{}");
 }
 
-/** Begins to draw in the browser: with the settings and the answers that came with the page. */
+/** Begins to draw in the browser, with the settings and the answers that came with the page. */
 export function begin(): void {
   const typed = new Map(
     Array.from(document.querySelectorAll<HTMLInputElement>(".field > input"), (input) =>
@@ -23,7 +26,7 @@ export function begin(): void {
     url: () => new URL(location.href),
     ownKey: () => localStorage.getItem(ownKeyName),
     ask: askKnown,
-    // Only the first drawing has these texts. A visitor's text would otherwise come back with its field.
+    // Each text is returned only once. Otherwise it would come back whenever its field is drawn again.
     typedIn(field) {
       const text = typed.get(field) ?? null;
       typed.delete(field);
@@ -129,11 +132,11 @@ async function failureOf(response: Response): Promise<Failure> {
   return new Failure(response.status, type, message, { param, places, absent, retrySeconds });
 }
 
-/** The latest answers by path, oldest first. From them the back button shows a view at once. */
+/** The latest answers by path, oldest first. With them, the back button shows a view immediately. */
 const known = new Map<string, { answer: object | Failure; atMs: number }>();
 const maxKnownAnswers = 60;
 const maxKnownMs = 300_000;
-/** Answers that are on their way, by path. */
+/** Requests in flight, by path. */
 const asked = new Map<string, Promise<object | Failure>>();
 
 function know(path: string, answer: object | Failure): void {

@@ -26,9 +26,9 @@ import { isPriced } from "./words.ts";
 export const maxPageRows = 100;
 
 /**
- * Reads the place of a search. If the search has found no place, or a state only, the words that were set aside may
- * name one: a ZIP code, a city, a city's name that several states have, or a mistyped city beside its state. A search
- * for something absent stays as it is.
+ * Returns a search with its place. If the API has found no place, or only a state, the ignored words may name a place: a
+ * ZIP code, a city, a city's name that several states have, or a mistyped city with its state. A search for something
+ * absent is returned unchanged.
  */
 export function understood(found: SearchAnswer | Failure, year: string | null, ask: Ask) {
   if (found instanceof Failure || found.absent !== undefined) return found;
@@ -67,7 +67,7 @@ const around = (text: string, year: string | null, ask: Ask) =>
     pathOf("/healthcare/facilities", { near: text, within: farthest, limit: 1 }, year),
   )[0];
 
-/** Returns a ZIP code or a city as the API understands it; of a city in several states, all of them; empty if unknown. */
+/** Returns the ZIP code or the cities that a text names: several if several states have the city, none if it is unknown. */
 export function placesNamed(text: string, year: string | null, ask: Ask): string[] {
   const found = around(text, year, ask);
   if (!(found instanceof Failure)) return [found.query.near ?? text];
@@ -136,15 +136,15 @@ const circle = (near: string, miles: number): Option => ({
 
 const circlesAround = (near: string) => offeredMiles.map((miles) => circle(near, miles));
 
-/** A city among several. What is said once above all isn't repeated for each. */
+/** Makes the suggestion for one of several cities. The text that all suggestions share is their group's heading. */
 const among = (city: string): Option => ({
   ...circle(city, defaultMiles),
   ...{ title: withStateName(city), group: `Within ${defaultMiles} miles of` },
 });
 
 /**
- * Suggests circles around the city that a text names or may mean. If there are several, each is one suggestion. The one
- * that is meant comes first, then the others in the API's order.
+ * Suggests circles around the city that a text names or may mean. If there are several cities, there is one suggestion for
+ * each. The city that is probably meant comes first, then the others in the API's order.
  */
 function citiesFor(text: string, year: string | null, ask: Ask): Doubtful {
   const named = placesNamed(text, year, ask);
@@ -163,7 +163,7 @@ function citiesFor(text: string, year: string | null, ask: Ask): Doubtful {
   return { doubt, options, isQuestion: doubt !== "" };
 }
 
-/** The city among namesakes that a search for a procedure means; undefined if none is far larger than the others. */
+/** Returns the city among namesakes that a search means; undefined if no city is far larger than the others. */
 export function meantOf(
   text: string,
   named: readonly string[],
@@ -172,7 +172,7 @@ export function meantOf(
 ): string | undefined {
   const path = pathOf("/search", { q: `biopsy in ${text}`, type: "procedure", limit: 1 }, year);
   const place = unlessFailed(ask<[SearchAnswer]>(path)[0])?.query.place ?? {};
-  // Searches take Washington for the state. As a city, it is the capital.
+  // A search takes Washington for the state. As a city, Washington is the capital.
   const name = "near" in place ? place.near : "Washington, DC";
   return named.find((one) => one === name);
 }

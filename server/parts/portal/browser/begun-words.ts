@@ -5,7 +5,7 @@ import type { ProceduresAnswer } from "./answers.ts";
 type Row = ProceduresAnswer["data"][number];
 
 const wordsOf = (text: string | null) => text?.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
-/** The typed words. A word of one or two letters begins too many others. */
+/** Returns the typed words of at least three letters. Too many words begin with one or two given letters. */
 const typedIn = (text: string) => wordsOf(text).filter((word) => word.length > 2);
 
 /**

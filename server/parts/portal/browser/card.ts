@@ -12,7 +12,7 @@ import { useDrawn } from "./location.ts";
 import { csvOf, drawnIn, type FigureCell, type PictureFormat, pictureOf, save } from "./save-picture.ts";
 import { checkTitle, isSynthetic, paysTitle, shareOf, tabTitle, warningOf } from "./words.ts";
 
-/** Frames a picture. Offers below it the picture and its numbers as files, a link, and the numbers as a table. */
+/** Frames a picture. Buttons below it offer the picture and its numbers as files, a link, and the numbers as a table. */
 
 interface CardProps {
   title: string;
@@ -26,13 +26,13 @@ interface CardProps {
   all?: (() => Promise<Figures>) | undefined;
   /** What follows the title on paper and in a file, such as the procedure and the year. */
   subject?: string;
-  /** Makes, when it is used, what a saved file says besides. @param rows how many rows it has; undefined for those on the screen */
+  /** Makes further texts of a saved file. @param rows number of rows in the file; undefined for the rows on the screen */
   saved?: (rows?: number) => Saved;
-  /** For a saved file, a frame and paper; undefined if the picture can't be saved. */
+  /** Makes the source for a saved file, a frame and paper; undefined if the picture can't be saved. */
   source?: (() => Source) | undefined;
   /** Makes a drawing for a saved file, if the card shows none. @param rows see `saved` */
   drawing?: (rows?: number) => ComponentChild;
-  /** How many rows a saved picture may have besides those on the screen. */
+  /** The numbers of rows that a saved picture may have, apart from the number on the screen. */
   rowCounts?: readonly number[];
   /** The card's id in the page, to which a URL can scroll. */
   anchor?: string;
@@ -51,7 +51,7 @@ interface Saved {
   cited?: string;
 }
 
-/** What stands beside numbers outside the page. */
+/** What is written next to numbers that are shown outside the page. */
 interface Source {
   /** Compared hospitals by letter, and the origin. A saved file also names the site. */
   text: string;
@@ -110,7 +110,7 @@ export function Card(props: CardProps) {
   </section>`;
 }
 
-/** Says beside numbers outside the page how to check them. @param address the page's lasting address */
+/** Says how to check numbers that are shown outside the page. @param address the page's permanent URL */
 const checkedAt = (address: string) =>
   `${address} has statements to check each number, under “${checkTitle}”.`;
 
@@ -125,7 +125,7 @@ interface ToolsProps extends CardProps {
   toggle: () => void;
 }
 
-/** Shows the buttons below a card, and the source on paper. They need the script, so they come with it. */
+/** Shows the source and the buttons below a card. They need the script, so only the browser draws them. */
 function Tools(props: ToolsProps) {
   const { title, about, name, figures, isTable = false, all, links, children } = props;
   const { id, section, isFigures, toggle, rowCounts = [], subject = "" } = props;
@@ -147,7 +147,7 @@ function Tools(props: ToolsProps) {
   };
   const button = (text: string, work: () => Promise<void>, doing = "saving…") =>
     html`<button type="button" class="plain" aria-describedby=${id} onClick=${() => act(text, work)}>${busy === text ? doing : text}</button>`;
-  /** The file has only rows of data, so the source is a column, by which rows of several files can be told apart. */
+  /** Saves the CSV. Its source is a column, because the file has only rows of data, and files may be joined. */
   const saveCsv = async () => {
     const { columns, rows } = (await all?.()) ?? figures?.() ?? { columns: [], rows: [] };
     const [head, about] =
@@ -184,7 +184,7 @@ function Tools(props: ToolsProps) {
       },
       name,
     );
-  // Paper leads back to the page, and each card on it names what it is of.
+  // A printed card has the URL of the page, and says what the card shows.
   const paper = (text: string) => html`<span class="paper-only">${text}</span>`;
   const address = links?.().page ?? location.host;
   return html`${source && html`<p class="source quiet small">${subject && paper(`${subject}. `)}${source.text}${paper(` ${checkedAt(address)}`)}</p>`}
@@ -223,7 +223,7 @@ export interface FigureHead {
   title: string | null;
   /** Formats the column's numbers, which are then right-aligned. */
   write?: (value: number) => string;
-  /** Whether the page's table has it after the other columns, so that those are in view on a phone. */
+  /** Whether the page's table has this column after the others, so that the others are in view on a phone. */
   isLast?: boolean | undefined;
 }
 
@@ -243,7 +243,10 @@ export type FigureColumn<Item> = [
 export const pinnedName = ({ letter, ccn, entry }: Pinned) =>
   entry ? `${letter}: ${entry.facility} (${ccn})` : `${letter}: ${ccn}`;
 
-/** @param columns each with its name in a file, its title on the page, a function that reads an item's value, and optionally a format */
+/**
+ * @param columns each column's name in a file, its title on the page, a function that reads an item's value, optionally a
+ * format, and whether the page shows it last
+ */
 export const figuresOf = <Item>(items: readonly Item[], ...columns: FigureColumn<Item>[]): Figures => ({
   columns: columns.map(([name, title, , write, isLast]) => ({
     name,
@@ -254,7 +257,7 @@ export const figuresOf = <Item>(items: readonly Item[], ...columns: FigureColumn
   rows: items.map((item) => columns.map(([, , cellOf]) => cellOf(item))),
 });
 
-/** The columns of a saved file that say of what data version its rows are. */
+/** The columns of a saved file that name the data version of its rows. */
 export const versionColumns = ({
   data_year,
   data_version,
@@ -263,13 +266,13 @@ export const versionColumns = ({
   ["data_version", null, () => data_version],
 ];
 
-/** The columns of a saved file that say of what procedure group its rows are. */
+/** The columns of a saved file that name the procedure group of its rows. */
 export const groupColumns = ({ code, name }: { code: string; name: string }): FigureColumn<unknown>[] => [
   ["code", null, () => code],
   ["procedure", null, () => name],
 ];
 
-/** Makes the figures of hospitals with the names and the order of `/export.csv`, and what a patient pays. */
+/** Makes the figures of hospitals, with the column names and the order of `/export.csv`, and what a patient pays. */
 export const priceFigures = (
   entries: readonly Entry[],
   { procedure, source }: Pick<ProcedureAnswer, "procedure" | "source">,
@@ -292,7 +295,7 @@ export const priceFigures = (
     ["services", "services", ({ services }) => services ?? null, whole],
   );
 
-/** The name in files of what a patient pays. */
+/** Name of the column in saved files for what a patient pays. */
 export const paysName = "you_pay";
 export const paysOf = ({ medicare_allowed }: Pick<Entry, "medicare_allowed">, year: number) =>
   typeof medicare_allowed === "number" ? shareOf(medicare_allowed, year) : null;

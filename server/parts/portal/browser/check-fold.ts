@@ -27,13 +27,13 @@ interface Statement {
   sql: string;
 }
 
-/** @param page the pinned address of the page @param api the pinned path of the same figures in the API */
+/** @param page the page's permanent URL @param api the API's path of the same figures, with the data version */
 interface CheckProps {
   dataset: Dataset;
   page: string;
   api: string;
   statements: Statement[];
-  /** By which table of ZIP codes the hospitals around a place were chosen; null without a place. */
+  /** The table of ZIP codes by which the hospitals around a place were chosen; null if no place is chosen. */
   places?: string | null;
   /** Why there are no statements. */
   lacking?: string | undefined;
@@ -42,7 +42,7 @@ interface CheckProps {
 
 function Check({ dataset, page, api, statements, places = null, lacking, toggle }: CheckProps) {
   const { verify } = dataset;
-  // Without the script the page doesn't know the site's name, which browsers print themselves.
+  // Without the script, the page doesn't know its origin. Browsers print a page's URL themselves.
   const origin = useOrigin();
   const { name } = fileOf(dataset);
   const exported = pathOf("/export.csv", {}, dataset.data_version);
@@ -62,7 +62,7 @@ function Check({ dataset, page, api, statements, places = null, lacking, toggle 
     }</div>`;
 }
 
-/** Checks the figures of the explore page. */
+/** Shows how to check the figures of the Explore page. */
 export function CheckView({ view }: { view: View }) {
   const { choice, code, pinned: compared, datasets } = view;
   const scope = unlessFailed(view.scope);
@@ -107,8 +107,8 @@ export function CheckView({ view }: { view: View }) {
 }
 
 /**
- * Returns the CCNs of all hospitals around a place, which a statement lists; null without a place. A long list comes
- * when somebody opens the fold.
+ * Returns the CCNs of all hospitals around a place, which a statement lists; null if no place is chosen. A long list is
+ * fetched when somebody opens the fold.
  */
 function useHospitals({ choice: { near }, list, paths }: View) {
   const [isOpen, toggle] = useState(false);
@@ -142,7 +142,7 @@ const yearsOf = (trends: TrendsAnswer | null, code: string, datasets: readonly D
     return dataset === undefined ? [] : [{ dataset, code, state: null, ccns: null }];
   });
 
-/** Checks the figures of a hospital's page. @param page its pinned address */
+/** Shows how to check the figures of a hospital's page. @param page the page's permanent URL */
 export function CheckHospital({ view, page }: { view: HospitalView; page: string }) {
   const { answer, procedure, trends, datasets } = view;
   const { ccn } = answer.facility;

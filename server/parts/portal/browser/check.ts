@@ -10,16 +10,16 @@ import { stayDeductibles } from "../../../../datasets/deductibles.ts";
 import type { Dataset } from "./answers.ts";
 
 /**
- * Writes statements for DuckDB that give a page's figures from CMS's own file, without this service. They have its rules:
- * a row is priced if both amounts are above zero, and amounts are rounded half up to cents.
+ * Writes statements for DuckDB that compute a page's figures from CMS's own file, without this service. They follow the
+ * service's rules: a row is priced if both amounts are above zero, and amounts are rounded half up to cents.
  */
 
-/** The rows that figures are of. */
+/** The rows from which figures are computed. */
 export interface Rows {
   dataset: Dataset;
   /** An APC code. */
   code: string;
-  /** In upper case; null for the nation. */
+  /** The state's code in upper case; null for the nation. */
   state: string | null;
   /** The hospitals around a place; null if they weren't chosen by a place. */
   ccns: readonly string[] | null;
@@ -41,7 +41,7 @@ export const fileOf = ({ verify, data_version }: Dataset): File =>
     ? { name: `opps-${data_version}.csv`, columns: exportColumns }
     : { name: verify.file ?? unnamedFile, columns: columnNames };
 
-/** @param conditions which rows, by the texts of columns */
+/** @param conditions makes the SQL conditions of the rows, from a function that gives a column's SQL */
 function pricedSql(
   dataset: Dataset,
   conditions: (text: (column: keyof ColumnNames) => string) => string[],
@@ -93,7 +93,7 @@ function summarySql(dataset: Dataset): string {
   return `SELECT ${dataset.data_year} AS year, ${figures.join(",\n  ")}`;
 }
 
-/** The figures of one list, or of several years: how many hospitals, their charges and allowed amounts, and what a patient pays. */
+/** The figures of one list, or of several years: number of hospitals, charges, allowed amounts, and what a patient pays. */
 export const figuresSql = (years: readonly Rows[]): string =>
   `${years.map((rows) => `${summarySql(rows.dataset)}\nFROM (${rowsSql(rows)})`).join("\nUNION ALL\n")};`;
 

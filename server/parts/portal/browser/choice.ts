@@ -8,14 +8,14 @@ import { stateOf } from "./states.ts";
 export const defaultProcedure = "5072";
 export const maxPinned = 3;
 export const mostCompared = `No more than ${maxPinned} hospitals can be compared`;
-/** Maximum number of characters of a search by words. The API's maximum. */
+/** Maximum number of characters of a search by words. It is the API's maximum. */
 export const maxWordsLength = 200;
 export const defaultMiles = 25;
 export const radiusesInMiles = [10, defaultMiles, 50, 100];
-/** The radius, in miles, within which the nearest hospital is looked for. The API's maximum. */
+/** The radius, in miles, within which the nearest hospital is looked for. It is the API's maximum. */
 export const farthest = 500;
 
-/** The parameters of the pages with numbers. A page is the same whatever order they are in. */
+/** The parameters of the pages with numbers. Their order in a URL doesn't change the page. */
 export const parameterNames = [
   ...["q", "procedure", "state", "near", "within", "year", "versions"],
   ...["with", "sort", "order", "shown"],
@@ -31,7 +31,7 @@ export const maxShown = 210;
 /** How many more rows a click shows. */
 const step = 25;
 
-/** How many rows a list shows, by the address. */
+/** Returns how many rows of a list the URL asks for. */
 export function shownOf(parameters: URLSearchParams): number {
   const shown = Number(parameters.get("shown"));
   return Number.isInteger(shown) ? Math.min(Math.max(shown, firstShown), maxShown) : firstShown;
@@ -46,7 +46,7 @@ export interface Choice {
   procedure: string | null;
   /** What to look for instead of a chosen procedure, in a visitor's words. */
   words: string | null;
-  /** The words by which the chosen procedure was found, if they may mean something else, too. */
+  /** The words by which the chosen procedure was found, if they may also mean something else. */
   typed: string | null;
   state: string | null;
   /** A ZIP code, or a city with its state. With it the state is ignored. */
@@ -73,7 +73,7 @@ export interface Choice {
 export const isHome = ({ procedure, words, state, near, year, versions, pinned }: Choice): boolean =>
   [procedure, words, state, near, year, versions].every((one) => one === null) && pinned.length === 0;
 
-/** A procedure in words, or by a HCPCS code, in place of a procedure group's code. Then it is searched for. */
+/** Matches a procedure in words, or a HCPCS code. Such a text isn't a procedure group's code, so it is searched for. */
 const words = /^(?=.*\p{L}{2}|[0-9A-Z]\d{3}[0-9A-Z]$)[^\p{Cc}\ufffd]+$/iu;
 
 /** Reads the choices in an address. Invalid sort orders are ignored. */
@@ -104,13 +104,13 @@ export function choiceOf({ searchParams }: { searchParams: URLSearchParams }): C
   };
 }
 
-/** Around a place the nearest come first, unless another order is chosen. */
+/** Returns the order of the list. Around a place the nearest hospitals come first, unless another order is chosen. */
 function sortedAt(near: string | null, sort: string | undefined): Pick<Choice, "sort" | "isSorted"> {
   const isSorted = sort !== undefined && (near !== null || sort !== "distance");
   return { isSorted, sort: isSorted ? sort : near === null ? "charge" : "distance" };
 }
 
-/** How many hospitals are compared, below the field for one more; empty if there are none, or no more can be added. */
+/** Says how many hospitals are compared; empty if there are none, or no more can be added. */
 export const comparedText = ({ pinned: { length } }: Choice) =>
   length > 0 && length < maxPinned ? `${length} of ${maxPinned}` : "";
 
@@ -134,7 +134,7 @@ export function placedAt(choice: Choice, place: PlaceMeant): Choice {
   return { ...choice, state, near, ...sorted };
 }
 
-/** Changes of parameters that choose a procedure, and the place that was beside it in the words, if any. */
+/** Changes of parameters that choose a procedure, and the place that the words named with it, if any. */
 export function procedureChanges(procedure: string, place: PlaceMeant = null) {
   return { procedure, q: null, ...(place && { ...nowhere, ...place }) };
 }
@@ -148,14 +148,14 @@ export interface Option {
   detail?: string | undefined;
   group?: string | undefined;
   figure?: string | undefined;
-  /** Changes of the address besides the choice itself, such as a place that was beside a procedure in the text. */
+  /** Further changes of the URL, such as a place that the text named with a procedure. */
   more?: Record<string, string | null>;
   /** Words of this text are marked in the title and in the detail. */
   mark?: string | undefined;
 }
 
 export interface Doubtful {
-  /** Why no suggestion may be what is meant. */
+  /** Why perhaps none of the suggestions is meant; empty if there is no doubt. */
   doubt: string;
   options: Option[];
   /** Whether the doubt is a question that the options answer. Then none of them is marked at first. */

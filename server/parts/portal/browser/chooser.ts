@@ -7,10 +7,10 @@ import { sentenceOf } from "./form.ts";
 
 /** A text field with a list of suggestions. It follows the combobox pattern of the ARIA Authoring Practices. */
 
-/** Milliseconds without typing before suggestions are fetched. While somebody types, most beginnings of words fail. */
+/** Milliseconds without typing before suggestions are fetched. An unfinished word often finds nothing. */
 export const restMs = 250;
 
-/** Id of the suggestion that says a doubt, and searches for the text. */
+/** Id of the suggestion that shows a doubt, and searches for the text. */
 const doubtId = "";
 
 interface ChooserProps {
@@ -21,7 +21,7 @@ interface ChooserProps {
   placeholder?: string;
   /**
    * Finds suggestions for a text, or the initial suggestions for an empty text. An error's message is shown. A doubt is
-   * the first suggestion. Whoever chooses it calls `search`. A doubt that is a question stands above the suggestions.
+   * the first suggestion, and choosing it calls `search`. But a doubt that is a question is shown above the suggestions.
    */
   find: (text: string) => Promise<Option[] | Doubtful>;
   choose: (option: Option) => void;
@@ -46,7 +46,7 @@ export function Chooser(props: ChooserProps) {
   const isTouch = useRef(false);
   const options = found?.options;
   const isOpen = text !== null && (found !== null || message !== "");
-  /** Index of the option that Enter chooses; -1 for none. For a typed text, it is 0 until an arrow key is pressed. */
+  /** Index of the option that Enter chooses; -1 for none. It is 0 after typing, unless the doubt is a question. */
   const chosen = active === -1 && text?.trim() && !found?.isQuestion ? 0 : active;
 
   useEffect(() => {

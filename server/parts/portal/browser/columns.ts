@@ -28,7 +28,7 @@ export const columns: Readonly<Record<string, string>> = {
 /** Columns of text whose values look like numbers, so that CSV readers would convert them. */
 const texts = ["data_version", "ccn", "code", "zip", "rural_urban_code"];
 
-/** The names in the Parquet file of columns that have another name there. Amounts are in cents there. */
+/** Names in the Parquet file, for the columns that have another name there. The Parquet file's amounts are in cents. */
 export const parquetNames: Readonly<Record<string, string>> = {
   code: "procedure_code",
   procedure: "procedure_name",
@@ -38,7 +38,7 @@ export const parquetNames: Readonly<Record<string, string>> = {
   outlier_amount: "outlier_amount_cents",
 };
 
-/** Columns that only CSV and Arrow have. In Parquet, the metadata have year and version; the amounts say the status. */
+/** Columns that only CSV and Arrow have. In Parquet, the metadata have year and version, and amounts show the status. */
 export const notInParquet = ["data_year", "data_version", "status"];
 
 /** Lines that load the Parquet and the Arrow file, whose columns have types. */

@@ -2,7 +2,7 @@ import type { Ask } from "./answers.ts";
 
 /** Where a page is drawn: in a browser, or on the server, which draws the same components as HTML. */
 
-/** Settings of the pages, which come with them. */
+/** Settings that the server writes into each page. */
 export interface PageSettings {
   /** The API key of the pages; null if the Explore page has to ask visitors for a key. */
   key: string | null;
@@ -32,13 +32,13 @@ export interface PageContext {
   typedIn: (field: string) => string | null;
   /** Takes the page's title and its description for link previews. */
   entitle: (title: string, description: string) => void;
-  /** Takes what the address's words mean, as changes of the address. On the server, links then begin from these. */
+  /** Takes what the URL's words mean, as changes of the URL. On the server, links then start from the changed URL. */
   means: (changes: Record<string, string | null>) => void;
-  /** Takes that the page's hospital isn't in the data. */
+  /** A view calls this if the page's hospital isn't in the data. */
   misses: () => void;
 }
 
-/** A page is drawn at once, so the server's pages can't mix their contexts. */
+/** Drawing a page is synchronous, so the server's pages can't mix their contexts. */
 export let context: PageContext;
 
 export function drawIn(other: PageContext): void {
@@ -59,6 +59,6 @@ export interface DrawnPage {
 /**
  * Draws a page as HTML.
  * @param path the page's undecoded path, or a pattern of `pages.ts` @param query with `?`, or empty
- * @param ask null to draw the page as it is before its numbers are there
+ * @param ask null to draw the page without numbers
  */
 export type Draw = (path: string, query: string, settings: PageSettings, ask: Ask | null) => DrawnPage;

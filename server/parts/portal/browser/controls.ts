@@ -43,7 +43,7 @@ interface ControlsProps {
   view: View | null;
   /** What the address asks for in words; null for nothing. */
   words: string | null;
-  /** Whether the fields are empty: before the first numbers, the server's page doesn't know its address. */
+  /** Whether the fields are empty. A page that the server draws without numbers doesn't know its URL. */
   isBlank: boolean;
 }
 
@@ -54,7 +54,7 @@ export function Controls({ choice, view, words: asked, isBlank }: ControlsProps)
   // A view of a search has no procedure.
   const code = choice.procedure || view?.code || defaultProcedure;
   const listPath = proceduresPath(view?.scope instanceof Failure ? { ...choice, state: null } : choice);
-  // A procedure that was chosen from the list has its name before its numbers are there.
+  // The name of a procedure that was chosen from the list is known before its numbers are.
   const listed = () => viewNow((ask) => unlessFailed(ask<[ProceduresAnswer]>(listPath)[0]))?.data ?? [];
   const group =
     (view?.code === code ? (nation ?? view.unpriced)?.procedure : undefined) ??
@@ -118,7 +118,7 @@ const typedPlace = ({ state, near }: Choice) =>
 const proceduresPath = ({ state, year }: Choice) =>
   pathOf("/healthcare/procedures", { sort: "code", limit: 100, state }, year);
 
-/** What procedures of no part of the body are listed under, at the end. */
+/** Heading, at the end of the list, of the procedures that belong to no part of the body. */
 const otherPart = "Other care";
 
 /** @param listPath path of the list of all procedures @param year a data year or version; null for the newest */
@@ -165,7 +165,7 @@ async function findProcedure(
     group: undefined,
     // With a doubt, an amount would look like the answer.
     figure: said === "" ? option.figure : undefined,
-    // Enter and a link with these words lead to the same.
+    // Enter leads to the same page as a link with these words.
     more:
       option.id === meant
         ? { procedure: null, q: text, ...(place && nowhere) }

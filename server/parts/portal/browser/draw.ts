@@ -11,7 +11,7 @@ import { Frame, type Page } from "./frame.ts";
 import { htmlText } from "./html-text.ts";
 import { NeedsScript } from "./without-script.ts";
 
-/** Draws pages as HTML, on the server, by the components that the browser draws them with. */
+/** Draws pages as HTML on the server, with the same components as in the browser. */
 
 makeBy(htmlText);
 
@@ -23,15 +23,15 @@ interface Drawn extends VNode {
 const drawnBefore = options.diffed;
 
 /**
- * Takes away from a drawn component what it was drawn from. A component that calls `useState` survives collections of
- * young garbage in V8, and would keep all rows of its list until the next full collection.
+ * Removes what a drawn component was drawn from. A component that calls `useState` survives V8's collections of young
+ * garbage, and would keep all rows of its list until the next full collection.
  */
 options.diffed = (element: Drawn) => {
   drawnBefore?.(element);
   if (element.__c) Object.assign(element.__c, { props: null, __v: null });
 };
 
-/** Pages that need a script or a key for all that they show, with their titles. */
+/** The titles of the pages that show nothing without a script or a key. */
 const others: Readonly<Record<string, string>> = {
   "/data": "The data",
   "/reference": "The API",

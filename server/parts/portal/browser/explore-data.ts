@@ -24,7 +24,7 @@ import { isAsking, type OtherMeaning, onlyMeant, otherMeaning, surelyMeant } fro
 import { type UnknownPlace, unknownPlace } from "./states.ts";
 import { entryOf, isPriced, type Standings } from "./words.ts";
 
-/** Makes the view of the Explore page from the API's answers. The server makes the same view for its words. */
+/** Makes the view of the Explore page from the API's answers. The server makes the same view when it writes the page. */
 
 /** Maximum number of hospitals for a picture with a dot for each hospital. It is also the list's first page. */
 const mostDots = 50;
@@ -36,9 +36,9 @@ export interface Pinned {
   ccn: string;
   /** Null if the data doesn't have the hospital. */
   entry: Entry | null;
-  /** The ranks of the hospital's charge: in nation and state, and around the chosen place if the hospital is there. */
+  /** The ranks of the charge in the nation and the state, and around the chosen place if the hospital is there. */
   standings: Standings;
-  /** Miles from the chosen place; undefined without one, or if they aren't known. */
+  /** Miles from the chosen place; undefined if no place is chosen, or if the distance isn't known. */
   miles: number | undefined;
   trend: FacilityTrendsAnswer | null;
 }
@@ -51,17 +51,17 @@ interface HospitalList {
 }
 
 export interface View {
-  /** The data year or version in the address that no data has any more, so that the newest is shown; null if none. */
+  /** The data year or version in the URL that isn't served any more, so the newest is shown; null if there is none. */
   gone: string | null;
-  /** Other data versions among the trend's in the address that no data has any more. They are left out. */
+  /** The trend's data versions in the URL that aren't served any more, other than `gone`. They are left out. */
   goneVersions: string[];
   /** The data versions in the address. */
   asked: Pick<Choice, "year" | "versions">;
-  /** What is shown. If words surely mean one procedure, it is chosen here, and so is the place in the words. */
+  /** What is shown. If words are taken for one procedure, it is chosen here, and so is the place in the words. */
   choice: Choice;
   /** What the words mean or may mean; null if the address names the procedure alone. */
   search: SearchAnswer | Failure | null;
-  /** What words that mean no procedure mean instead. */
+  /** What the words mean if they don't mean a procedure; null otherwise, or if nothing is found. */
   other: OtherMeaning | null;
   code: string;
   paths: Record<"scope" | "nation" | "list" | "all" | "trends", string>;
@@ -69,13 +69,13 @@ export interface View {
   scope: ProcedureAnswer | Failure;
   nation: ProcedureAnswer | Failure;
   list: HospitalList;
-  /** All priced hospitals of the place, cheapest first; null if more than `mostDots`, null or empty if none. */
+  /** All priced hospitals of the place, cheapest first. Null if more than `mostDots`; null or empty if there are none. */
   few: Priced[] | null;
   trends: TrendsAnswer | Failure;
   pinned: Pinned[];
-  /** The procedure's unpriced hospitals if no hospital in the place has a price; null otherwise or without any. */
+  /** The procedure's unpriced hospitals if no hospital in the place has a price; null otherwise, or if there are none. */
   unpriced: FacilitiesAnswer | null;
-  /** The procedure group that the address means by a code in another form, such as 5072.0, if it has none; else null. */
+  /** The procedure group whose code the URL has in another form, such as 5072.0; null if there is none. */
   meant: ProcedureAnswer["procedure"] | null;
   unknown: UnknownPlace | null;
   /** The nearest hospital with a price if none around `near` has one; null otherwise, or if none is found. */
@@ -121,14 +121,14 @@ export function viewOf(choice: Choice, ask: Ask): View {
   return { ...servedView({ ...choice, ...served }, ask), gone, goneVersions, asked: { year, versions } };
 }
 
-/** Parameters that keep a view's content: the address names the procedure and the data versions that are shown. */
+/** Parameters that make a view's URL permanent: the procedure and the data versions that are shown. */
 export function lastingOf(view: View) {
   const versions = unlessFailed(view.trends)?.source.data_versions.join(",") ?? null;
   const year = (unlessFailed(view.scope) ?? unlessFailed(view.nation))?.source.data_version ?? null;
   return { procedure: view.code, year, versions };
 }
 
-/** Parameters of the page's address. Where data versions in it are gone, it keeps them, so that a reload says so again. */
+/** Parameters of the page's URL. Data versions that are gone stay in it, so that a reload says again that they are gone. */
 export function addressOf(view: View) {
   const isGone = view.gone !== null || view.goneVersions.length > 0;
   return { ...lastingOf(view), ...(isGone && view.asked) };
@@ -140,8 +140,8 @@ function servedView(choice: Choice, ask: Ask): View {
   const paths = pathsOf(code, choice);
   const { state, near, year } = choice;
   const [first, rest] = [[paths.nation, pathOf("/datasets")] as const, [paths.list, paths.trends] as const];
-  // Asked together, a browser waits once. But a state may have no prices, and each refused request would be an error
-  // on the browser's console.
+  // A browser waits only once for answers that it requests together. But a state may have no prices, and each refused
+  // request would be an error on the browser's console.
   if (state === null) ask<object[]>(...first, ...rest);
   const [nation, versions] = ask<[ProcedureAnswer, DatasetsAnswer]>(...first);
   if (choice.procedure === null && nation instanceof Failure) {
@@ -208,7 +208,7 @@ function meantBy(code: string, year: string | null, ask: Ask) {
 const searchPath = (words: string, year: string | null) =>
   pathOf("/search", { q: words, type: "procedure", limit: mostMatches }, year);
 
-/** Returns what the words beside a procedure may mean, if they mean it; else null. */
+/** Returns what the words `typed` may mean, if they mean the chosen procedure; else null. */
 function typedSearch({ typed, procedure, year }: Choice, ask: Ask): SearchAnswer | Failure | null {
   if (typed === null || procedure === null) return null;
   const search = understood(ask<[SearchAnswer]>(searchPath(typed, year))[0], year, ask);
@@ -216,8 +216,8 @@ function typedSearch({ typed, procedure, year }: Choice, ask: Ask): SearchAnswer
 }
 
 /**
- * Shows the procedure that words surely mean, or the only one that they may mean, about which the text asks. Otherwise
- * shows no prices, so that no visitor takes them for an answer.
+ * Makes the view of the procedure that words surely mean, or of the only procedure that they may mean. In the second case
+ * the text asks whether it is meant. Otherwise the view has no prices, so that no visitor takes them for an answer.
  */
 function searchedView(choice: Choice, words: string, ask: Ask): View {
   const [found, versions] = ask<[SearchAnswer, DatasetsAnswer]>(
@@ -246,7 +246,7 @@ const emptyList: HospitalList = { data: [], isAll: true, facilities: 0 };
 const byCharge = (priced: readonly Priced[]) =>
   priced.toSorted((a, b) => a.submitted_charge - b.submitted_charge);
 
-/** Takes the pages of a list until `shown` hospitals are there. */
+/** Asks for pages of a list until `shown` hospitals are there. */
 function listAt(path: string, shown: number, ask: Ask): HospitalList | Failure {
   const [answer] = ask<[FacilitiesAnswer]>(path);
   if (answer instanceof Failure) return answer;
@@ -291,7 +291,7 @@ function pinnedOf(choice: Choice, procedure: string, scope: ProcedureAnswer | nu
   });
 }
 
-/** The path by which the miles to hospitals are known; none without a hospital. */
+/** Returns the path of the answer with the distances of hospitals; no path if there is no hospital. */
 function milesPathsOf({ near, year }: Choice, entries: readonly (Entry | null)[]): string[] {
   const ccn = entries.flatMap((entry) => entry?.ccn ?? []).join(",");
   return ccn === "" ? [] : [pathOf("/healthcare/facilities", { ccn, near, within: farthest }, year)];
@@ -299,7 +299,7 @@ function milesPathsOf({ near, year }: Choice, entries: readonly (Entry | null)[]
 
 /**
  * Finds hospitals with a price in the chosen circle, with the ranks of their charges there.
- * @param miles by CCN, with one decimal, so a hospital just outside the circle may seem inside
+ * @param miles distances by CCN. They have one decimal, so a hospital just outside the circle may seem to be inside.
  */
 function aroundOf(
   { near, within, year }: Choice,
@@ -329,6 +329,6 @@ function unpricedOf(choice: Choice, procedure: string, ask: Ask): FacilitiesAnsw
   const found = unlessFailed(
     ask<[FacilitiesAnswer]>(pathOf("/healthcare/facilities", parameters, choice.year))[0],
   );
-  // The API takes words for a procedure, too, but pages take codes only.
+  // The API also accepts words for a procedure, but pages accept only codes.
   return found?.procedure?.code === procedure ? found : null;
 }

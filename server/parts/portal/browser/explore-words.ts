@@ -38,9 +38,9 @@ import {
 /** Puts a view of the Explore page into words. The server writes them, and the browser shows the same. */
 
 export interface ExploreWords {
-  /** Empty if no data has the procedure, and for a place that isn't known. */
+  /** The title is empty if no data has the procedure, or if the place isn't known. */
   title: string;
-  /** Null if no price was found. */
+  /** The sentences about the prices; null if no price was found. */
   found: {
     main: Word[];
     /** The compared hospitals. A hospital that the data doesn't have has no name. */
@@ -51,11 +51,11 @@ export interface ExploreWords {
     paid: string;
     comparison: string;
   } | null;
-  /** Null if a price was found. */
+  /** Why no prices are shown; null if a price was found. */
   nothing: Nothing | null;
-  /** What else the visitor's words may mean; null if they are sure, or no procedure is shown. */
+  /** What else the visitor's words may mean; null if their meaning is sure, or no procedure is shown. */
   also: { text: string; ways: Way[] } | null;
-  /** Says that hospitals to compare are left out, or that the data version is older or gone; null if neither. */
+  /** Says that hospitals to compare are left out, or that the data version is old or gone; null if neither is true. */
   note: Note | null;
 }
 
@@ -67,13 +67,13 @@ export function descriptionOf(view: View, { found, nothing, note }: ExploreWords
   return [textOf(found.main), ...own, note?.text, sampleCaveat(caveatOf(view))].filter(Boolean).join(" ");
 }
 
-/** The caveat of the numbers shown or, without numbers, of the newest data. */
+/** Returns the caveat of the numbers shown, or of the newest data if there are no numbers. */
 export const caveatOf = (view: View): string | undefined =>
   knownOf(view)?.source.caveat ?? view.datasets[0]?.caveat;
 
 export interface Note {
   text: string;
-  /** Leads to the newest data version; null if the address names no other. */
+  /** Link to the newest data version; null if the URL names no other version. */
   link: Way | null;
   /** Whether data versions in the address are gone. Then the note stands above everything. */
   isGone: boolean;
@@ -169,8 +169,8 @@ function alsoOf({ search, nation, code }: View) {
 }
 
 /**
- * Two years make no picture, so a sentence has the other year's medians. Empty for more years, for one year, and around
- * a place, because there the trend is the nation's.
+ * Writes a sentence with the other year's medians, because there is no picture of only two years. It is empty for one year
+ * or more than two years, and around a place, because the trend is then the nation's.
  */
 function yearBefore({ choice, trends, scope }: View): string {
   if (choice.near !== null) return "";
@@ -198,7 +198,7 @@ function nothingOf(view: View): Nothing {
 }
 
 /**
- * Says that a place isn't known, or asks which of several is meant.
+ * Says that a place isn't known, or asks which of several places is meant.
  * @param isState whether the address names a state
  * @param dropped further parameters that the links remove
  */

@@ -38,11 +38,11 @@ export function Explore({ url }: { url: URL }) {
   const words = view && wordsOf(view);
   const title = words?.title || words?.nothing?.title;
   useTitle(title, () => (view && words ? descriptionOf(view, words) : ""));
-  /** What words mean that surely mean one procedure. */
+  /** Changes of the URL that name the procedure for which its words are taken; null if there is none. */
   const meant = view && meantBy(choice, view);
   if (meant) context.means(meant);
   const [, isEmbedded, picture = "charges"] = /^\/(embed)(?:\/(\w+))?$/.exec(url.pathname) ?? [];
-  // The address names the data version, as a copied link does. Words that surely mean one procedure become it.
+  // The URL then names the data version, like a copied link. Words that are taken for one procedure become its code.
   useEffect(() => {
     if (isEmbedded || !isShown || view === null || knownOf(view) === null || isHome(choice)) return;
     // The visitor may have chosen something else since the view was drawn.
@@ -64,7 +64,7 @@ export function Explore({ url }: { url: URL }) {
   </div>`;
 }
 
-/** Returns the changes of the address that name what its words surely mean; null if they don't, or there are none. */
+/** Returns changes of the URL that name what its words are taken for; null if there are no words or several meanings. */
 function meantBy({ words }: Choice, { choice: { state, near, words: unclear, typed }, code }: View) {
   return words === null || unclear !== null ? null : { q: typed, procedure: code, state, near };
 }
@@ -106,7 +106,7 @@ interface AloneProps extends PictureProps {
 }
 
 function Alone({ picture, view, words, search }: AloneProps) {
-  // The source above the link comes with the script.
+  // The source above the link is drawn only by the script.
   const isDrawn = useDrawn();
   return html`<div class="sentence"><${Sentence} words=${words} view=${view} /></div>
     <${picture} view=${view} words=${words} />

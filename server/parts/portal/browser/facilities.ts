@@ -49,7 +49,7 @@ const mostCited = 5;
 /** How many rows a saved picture may have. */
 const pictureRows = [5, 10, 25];
 
-/** The amount that a list is sorted by, or else the charge. */
+/** Writes the amount by which a list is sorted, or the charge if it is sorted by something else. */
 function citedAmount(entry: Priced, sort: string, year: number): string {
   const { submitted_charge: charged, medicare_allowed: allowed, services, distance } = entry;
   if (sort === "pays") return `you pay ${money(shareOf(allowed, year))}`;
@@ -97,7 +97,7 @@ export function Facilities({ view, words, scope }: PictureProps & { scope: Proce
   const count = list.facilities;
   const place = isNear ? `-${choice.near}-${choice.within}mi` : choice.state ? `-${choice.state}` : "";
   const name = `opps-${source.data_version}-${code}${place}`;
-  /** The whole list, in its order. */
+  /** Gets all hospitals of the list, in the list's order. */
   const all = async () => {
     const found = await viewOnce((ask) => rowsAt(paths.all, ask));
     if (found instanceof Failure) throw found;
@@ -110,7 +110,7 @@ export function Facilities({ view, words, scope }: PictureProps & { scope: Proce
     ...(isNear ? [] : [ratioColumn]),
     servicesColumn,
   ];
-  /** A row's texts and amounts, for the screen and for a saved file. The letter is empty unless the hospital is compared. */
+  /** A row's texts and amounts, for the screen and a saved file. The letter is empty unless the hospital is compared. */
   const drawnOf = ({ letter, entry }: Listed): Required<Omit<DrawnRow, "mark" | "isStrong">> => {
     const { facility, city, state, zip, distance, services } = entry;
     const { submitted_charge: charged, medicare_allowed: allowed } = entry;
@@ -149,13 +149,13 @@ export function Facilities({ view, words, scope }: PictureProps & { scope: Proce
     const kind = [letter && "pinned", isChoice && "choice"].filter(Boolean).join(" ");
     return { key: letter || ccn, kind, onClick, cells: [name, ...texts], amounts };
   };
-  /** The compared hospitals and so many others that a list has that many rows. */
+  /** Returns the compared hospitals, followed by the others that a list of `count` rows shows. */
   const rowsFor = (count: number): Listed[] => [
     ...top,
     ...notCompared.slice(0, Math.max(0, count - counted)).map((entry) => ({ letter: "", entry })),
   ];
   const shown = rowsFor(choice.shown);
-  /** What is drawn for a saved file. A column that says the same in each row is a sentence. */
+  /** Makes the drawing for a saved file. A sentence replaces a column that has the same text in each row. */
   const pictureOf = (count = choice.shown) => {
     const rows = rowsFor(count).map(drawnOf);
     const isSame = (i: number) => rows.length > 2 && rows.every(({ texts }) => texts[i] === rows[0].texts[i]);

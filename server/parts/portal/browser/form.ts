@@ -51,7 +51,7 @@ export interface FieldProps {
   set: (value: string) => void;
   type?: "text" | "email" | "password" | "url" | "number" | "date";
   hint?: string;
-  /** Why the value was refused. It goes when the value changes. */
+  /** Why the value was refused. The text disappears when the value changes. */
   error?: string;
   /** What is wrong with the value; empty if nothing is. It is said when the visitor leaves the field or presses Enter. */
   fault?: string;
@@ -128,7 +128,7 @@ interface OpenerProps {
 export const Opener = ({ name, card, isOpen, onClick }: OpenerProps) =>
   html`<button type="button" class="plain" aria-expanded=${isOpen} aria-describedby=${card} onClick=${onClick}>${name}</button>`;
 
-/** Shows its buttons, which `children` makes, below the opener. Escape closes it, and so does a focus elsewhere. */
+/** A menu of buttons, made by `children`, below its opener. It is closed by Escape, and when the focus moves elsewhere. */
 export function Menu({
   name,
   card,

@@ -30,10 +30,10 @@ import { hospitals, isPriced, leastForQuartiles } from "./words.ts";
 
 /**
  * Draws the distribution of charges on a logarithmic axis: as dots if there are only a few hospitals, else as bars.
- * Below is what Medicare allows, on the same axis: the median, or each amount of few hospitals.
+ * Below, what Medicare allows is drawn on the same axis: the median, or each amount if there are only a few hospitals.
  */
 
-/** Pixels beside the drawing. */
+/** Space on both sides of the drawing, in pixels. */
 const [left, right] = [40, 14];
 /** Width in pixels for which dots and marks are placed without overlap. At larger widths, they don't overlap either. */
 const leastWidth = 240;
@@ -170,7 +170,10 @@ function swarm(prices: readonly Priced[], x: Scale, middle: number, room: number
   }
 }
 
-/** Places dots as near to the middle as possible without overlap, across in percent. @param prices in ascending order of charges */
+/**
+ * Places dots as near to the middle as possible without overlap. The x of a dot is in percent.
+ * @param prices in ascending order of charges
+ */
 function swarmOf(prices: readonly Priced[], x: Scale, middle: number, radius: number) {
   const apart = 2 * radius + 1;
   const placed: { price: Priced; x: number; y: number; radius: number }[] = [];
@@ -186,7 +189,7 @@ function swarmOf(prices: readonly Priced[], x: Scale, middle: number, radius: nu
   return placed;
 }
 
-/** The hospitals, if the picture has a dot for each, and otherwise the bars, each with the compared hospitals in it. */
+/** Lists the hospitals if the picture has a dot for each. Otherwise lists the bars with the compared hospitals in them. */
 export function histogramFigures(
   scope: ProcedureAnswer,
   few: Priced[] | null,

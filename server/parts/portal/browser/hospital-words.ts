@@ -38,9 +38,9 @@ export const nearMiles = 25;
 export const nearShown = 8;
 
 export interface HospitalView {
-  /** The data year or version in the address that no data has, so that the newest is shown; null if none. */
+  /** The data year or version in the URL that isn't served, so the newest is shown; null if there is none. */
   gone: string | null;
-  /** Data versions of the trend in the address that no data has. They are left out. */
+  /** The trend's data versions in the URL that aren't served. They are left out. */
   goneVersions: string[];
   answer: FacilityAnswer;
   /** Code of the chosen procedure, whose charge comes first; null if none is chosen. */
@@ -48,8 +48,8 @@ export interface HospitalView {
   /** The chosen procedure, or else the one that the hospital does most; undefined for a hospital without prices. */
   procedure: FacilityRow | undefined;
   /**
-   * The procedure whose prices nearby are shown: the chosen one, also without an own price if other hospitals have one,
-   * or else `procedure`.
+   * The procedure whose prices at nearby hospitals are shown. It is the chosen procedure if any hospital has a price for
+   * it, or else `procedure`.
    */
   nearby: (Procedure & { code: string }) | undefined;
   own: FacilityTrendsAnswer | null;
@@ -112,13 +112,13 @@ export function hospitalViewOf(
   };
 }
 
-/** Parameters that keep the content of a hospital's page. */
+/** Parameters that make the URL of a hospital's page permanent: the data versions that are shown. */
 export const lastingOfHospital = ({ answer, trends }: HospitalView) => ({
   year: answer.source.data_version,
   versions: trends?.source.data_versions.join(",") ?? null,
 });
 
-/** Says that no hospital has a CCN, and leads to the one that has it in another form, such as 050697 for 50697 and 05-0697. */
+/** Says that no hospital has a CCN. Links to the hospital that may be meant, such as 050697 for 50697 or 05-0697. */
 function noHospitalText(ccn: string, year: string | null, ask: Ask): Nothing {
   const whole = ccn
     .replaceAll(/[-.\s]|%20/g, "")

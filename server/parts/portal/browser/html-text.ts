@@ -1,11 +1,11 @@
 import htm from "htm";
 import { type ComponentChild, type ComponentType, Fragment, type VNode } from "preact";
-// Unlike `h`, it takes the properties without copying them.
+// Unlike `h`, `jsx` doesn't copy the properties.
 import { jsx } from "preact/jsx-runtime";
 
 /**
- * Makes elements as HTML at once, for the server. Each template is read once; after that, drawing it joins its texts.
- * Only components are left for the renderer, because an object for each element would cost more than all else.
+ * Makes elements directly as HTML, for the server. Each template is parsed only once. After that, drawing it joins its
+ * texts. Only components are left for the renderer, because making an object for each element would be the largest cost.
  */
 
 /** HTML, and the components between its pieces. The renderer writes a fragment with these properties as it is. */
@@ -14,15 +14,15 @@ interface Pieces {
   exprs: ComponentChild[];
 }
 
-/** HTML in the making. */
+/** HTML to which steps add. */
 interface Draft extends Pieces {
   /** The text after the last component. */
   text: string;
 }
 
-/** A value of a template, at its place while the template is read. */
+/** Stands for a value of a template while the template is parsed. */
 class Field {
-  // A public field would be copied, too.
+  // The field is private, because a public field would also be copied.
   readonly #index: number;
 
   get index(): number {
@@ -31,17 +31,17 @@ class Field {
 
   constructor(index: number) {
     this.#index = index;
-    // Copied into an element's attributes, it becomes one of them by this name.
+    // When this object is copied into an element's attributes, it becomes an attribute of this name.
     Object.defineProperty(this, `${mark}${index}`, { value: this, enumerable: true });
   }
 
-  /** For an attribute that is a text with values. */
+  /** Returns the text that stands for the value within an attribute's text. */
   toString(): string {
     return `${mark}${this.index}${mark}`;
   }
 }
 
-/** Never part of a template's text. */
+/** A character that no template's text contains. */
 const mark = "\u0000";
 
 interface Element {
@@ -57,12 +57,12 @@ const parse = htm.bind<Element>((type, attributes, ...children) => ({
 }));
 
 type Values = readonly unknown[];
-/** Adds to the HTML what depends on a template's values. */
+/** Adds a part of a template to the HTML, with the template's values. */
 type Step = (draft: Draft, values: Values) => void;
 
 const steps = new WeakMap<TemplateStringsArray, Step[]>();
 
-/** A template tag like `html`. An element's `style` is never written: the pages' policy refuses it. */
+/** A template tag like `html`. It never writes an element's `style`, because the content security policy refuses styles. */
 export function htmlText(texts: TemplateStringsArray, ...values: unknown[]): VNode {
   let known = steps.get(texts);
   if (known === undefined) {
@@ -80,7 +80,7 @@ function fragmentOf(steps: readonly Step[], values: Values): VNode {
   return jsx<object>(Fragment, draft);
 }
 
-/** A step with the text that it adds, if it adds nothing else. `joined` makes one step of adjacent ones. */
+/** A step with the text that it adds, if it adds nothing else. `joined` merges adjacent steps of this kind. */
 type TextStep = Step & { text?: string };
 
 function textStep(text: string): TextStep {
@@ -130,7 +130,7 @@ function attributeStep(type: string, name: string, value: unknown): TextStep {
   };
 }
 
-/** Returns a function that reads an attribute from a template's values; undefined if it doesn't depend on them. */
+/** Returns a function that reads an attribute from a template's values; undefined if the attribute has no values. */
 function reader(value: unknown): ((values: Values) => unknown) | undefined {
   if (value instanceof Field) return (values) => values[value.index];
   if (typeof value !== "string" || !value.includes(mark)) return undefined;
@@ -185,7 +185,7 @@ function add(draft: Draft, child: unknown): void {
 
 function attributeText(type: string, name: string, value: unknown): string {
   if (name === "key" || name === "ref" || name === "style" || typeof value === "function") return "";
-  // A browser reads the chosen option of a list from the option.
+  // In HTML, the chosen option of a list is marked at the option, not at the list.
   if (value === null || value === undefined || (type === "select" && name === "value")) return "";
   const isWord = name.startsWith("aria-") || name.startsWith("data-") || name === "spellcheck";
   if (value === false && !isWord) return "";

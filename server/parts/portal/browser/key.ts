@@ -20,7 +20,7 @@ export function NewKey({ value }: { value: string }) {
   const kept = useOwnKey();
   const [before] = useState(ownKey);
   const isFirst = before === null;
-  // The key is kept before anybody can see it: who leaves the page at once doesn't lose it.
+  // The key is stored before it is shown, so that a visitor who leaves the page immediately doesn't lose it.
   useLayoutEffect(() => {
     if (isFirst) keepKey(value);
   }, [value]);
@@ -40,7 +40,7 @@ export function NewKey({ value }: { value: string }) {
 
 const keyLength = 53;
 
-/** A pasted key is stored if the server knows it. */
+/** A form for pasting a key. The key is stored if the server knows it. */
 export function PasteKey({ done = () => {} }: { done?: () => void }) {
   const [text, setText] = useState("");
   const { failure, isBusy, run } = useAction();

@@ -11,10 +11,10 @@ import { paysTitle } from "./words.ts";
 export interface ListColumn {
   title: string;
   kind: string;
-  /** The order's name in the address. */
+  /** The order's name in the URL. */
   sort: string;
   hint?: string;
-  /** On a phone, a row has all amounts, and one other column beside the name: the sorted one, or else the usual one. */
+  /** Whether a phone may show this column. It shows one besides name and amounts: the sorted one, or the usual one. */
   beside?: "usually" | "sorted";
 }
 
@@ -63,8 +63,8 @@ interface ListProps {
 }
 
 /**
- * The elements have ARIA roles, because `display: grid` removes a table's native roles. The dots are only for the eye: each
- * row says its amounts. On a narrow screen, the style sheet writes the column's title into each cell, but the name's.
+ * The elements have ARIA roles, because `display: grid` removes a table's native roles. Screen readers skip the dots: each
+ * row says its amounts. On a narrow screen, the style sheet writes the column's title into each cell except the name's.
  */
 export function List({ label, columns, rows, sorted, scale }: ListProps) {
   const others = columns.filter(({ beside }) => beside !== undefined);
@@ -98,7 +98,7 @@ export function List({ label, columns, rows, sorted, scale }: ListProps) {
   </div>`;
 }
 
-/** Columns that a first click sorts in descending order. A patient looks for the lowest amount. */
+/** Columns that a first click sorts in descending order. Others are ascending, because patients look for low amounts. */
 const highestFirst = ["markup", "services", "nation", "state"];
 
 function head({ kind, title, sort, hint }: ListColumn, sorted: Sorted) {
@@ -140,7 +140,7 @@ function DotsAxis({ x }: { x: Scale | null }) {
 const [lineHeight, gap, markWidth] = [16, 10, 17];
 
 interface Drawn {
-  /** The mark and the letter of a compared hospital; empty for another one. */
+  /** The letter of a compared hospital; empty for other hospitals. */
   letter?: string;
   name: string;
   /** A line below the name. */
@@ -225,6 +225,9 @@ function DrawnName({ letter, mark, lines, middle, end }: DrawnNameProps) {
   </g>`;
 }
 
-/** On a narrow screen, the marks stand in the rows. @param median the place whose median is drawn as a line; null without a line */
+/**
+ * The legend of the dots. A narrow screen has no legend, because the marks are in the rows.
+ * @param median the place whose median is drawn as a line; null if no line is drawn
+ */
 export const DotsLegend = ({ median }: { median: string | null }) =>
   html`<span class="wide-only"><${Key} kind="charge" /> charge, <${Key} kind="allowed" /> allowed${median !== null && html`, <svg class="key" width="9" height="11" aria-hidden="true"><line class="median" x1="4.5" x2="4.5" y2="11" /></svg> ${median}`}</span>`;

@@ -15,7 +15,7 @@ const patienceMs = 300;
 /**
  * @param key identifies the view; a change of the key loads another view
  * @param now makes the view from answers that are here already; null if some are lacking
- * @param lastingKey makes another key of a view, which shows the same
+ * @param lastingKey makes another key for the same view
  * @returns the last view that was loaded; `isShown` means that it is the view of the key, `isOld` that the new view is
  * late or failed
  */

@@ -10,7 +10,7 @@ const changed = "hcqs-location";
 /** Returns a value. At each of the window events, the value is read again and the component updates. */
 export function useReadAt<T>(read: () => T, ...events: string[]): T {
   const [value, setValue] = useState(read);
-  // An effect of a child may already change the address, and layout effects are before all others.
+  // A child's effect may already change the URL. Layout effects run before all other effects.
   useLayoutEffect(() => {
     const update = () => setValue(read);
     for (const event of events) addEventListener(event, update);
@@ -53,7 +53,7 @@ function changedIn({ pathname, searchParams }: URL, changes: Record<string, stri
   return parameters.size === 0 ? pathname : `${pathname}?${parameters}`;
 }
 
-/** Replaces the address by one that shows the same. No entry of the history is added. */
+/** Replaces the URL by a URL that shows the same, without adding an entry to the history. */
 export function settle(changes: Record<string, string | null>): void {
   const settled = withParameters(changes) + location.hash;
   if (settled === location.pathname + location.search + location.hash) return;
@@ -62,8 +62,8 @@ export function settle(changes: Record<string, string | null>): void {
 }
 
 /**
- * Returns the address of another choice. A new year drops `versions`, a new place a sort by miles, and another list is
- * short at first.
+ * Returns the URL of another choice. A new year removes `versions`, and a new place removes a sort by distance. Another
+ * list is short at first.
  */
 export function chosenAt(changes: Record<string, string | null>): string {
   const isSameList = "with" in changes || "sort" in changes;
@@ -84,7 +84,7 @@ export const choose = (changes: Record<string, string | null>): void => go(chose
  * compared, the address stays the same.
  */
 export function pinnedAt(shown: Choice, ccn: string): string {
-  // Since the view was drawn, the visitor may have added or removed others.
+  // Since the view was drawn, the visitor may have added or removed other hospitals.
   const { pinned, leftOut } = choiceOf(context.url());
   const others = pinned.filter((each) => each !== ccn);
   const isAdded = !shown.pinned.includes(ccn);
@@ -109,14 +109,14 @@ export function inPlace(path: string, parameters: Record<string, string | null> 
   return inYear(path, { ...Object.fromEntries(place), ...parameters });
 }
 
-/** The address of a way on from where nothing was found. */
+/** Returns the URL of a link that is shown where nothing was found. */
 export const hrefOf = ({ changes, hospital }: Way): string =>
   hospital !== undefined
     ? inYear(`/facilities/${hospital}`)
     : changes === null
       ? inYear("/")
       : withParameters(changes);
-/** A text that no address has. */
+/** A text that no URL contains. */
 const anyText = "xAnyTextx";
 
 /**

@@ -125,7 +125,7 @@ export function StatesMap({ answer, dataset, state }: MapProps) {
   </div>`;
 }
 
-/** Divides amounts into classes of equal width with round edges. @returns the edges; none without amounts */
+/** Divides amounts into classes of equal width, with round edges if possible. @returns the edges; empty without amounts */
 function classesOf(amounts: readonly number[]): number[] {
   const [low, high] = d3.extent(amounts);
   if (low === undefined || high === undefined) return [];
@@ -135,7 +135,7 @@ function classesOf(amounts: readonly number[]): number[] {
 }
 
 const [coloursHeight, swatchHeight] = [36, 20];
-/** Swatches stand below the colours, one below the other, so that the height depends on no width. */
+/** Swatches are drawn below the colours, one below the other, so that the height doesn't depend on the width. */
 const legendHeight = (swatches: readonly object[]) => coloursHeight + swatchHeight * swatches.length;
 
 interface LegendProps {

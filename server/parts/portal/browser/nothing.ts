@@ -34,9 +34,9 @@ interface Absence {
   procedure: Procedure | undefined;
   /** Hospitals of the procedure in the chosen place or the nation, all without a price; null if there are none. */
   unpriced: Pick<FacilitiesAnswer, "summary" | "data"> | null;
-  /** The procedure group that a code in another form means, such as 5072.0; null if none. */
+  /** The procedure group that a code in another form means, such as 5072.0; null if there is none. */
   meant: (Procedure & { code: string }) | null;
-  /** The nearest hospital with a price, if none in the chosen circle has one. */
+  /** The nearest hospital with a price if none in the chosen circle has a price; null otherwise. */
   nearest: Priced | null;
   /** The data version of the nation's prices; undefined if the nation has no price. */
   version: string | undefined;
@@ -63,13 +63,13 @@ export interface Way {
   hospital?: string;
 }
 
-/** Places, or else hospitals, that words name where a procedure was asked for. */
+/** The places that words name instead of a procedure, or the hospitals if the words name no place. */
 interface Named {
   places: NonNullable<SearchAnswer["query"]["place"]>[];
   hospitals: Extract<SearchAnswer["data"][number], { type: "facility" }>[];
 }
 
-/** What words mean where a procedure was asked for, perhaps a place that isn't known. */
+/** What words mean that don't mean a procedure. It may be a place that isn't known. */
 export type OtherMeaning = Named | { unknown: UnknownPlace };
 
 /** Maximum number of hospitals that words for a procedure may name. */
@@ -77,7 +77,7 @@ const mostHospitals = 5;
 /** Maximum number of procedures that words may mean besides the one that is shown. */
 const mostOthers = 4;
 
-/** Finds what words mean that mean no procedure; null if nothing. */
+/** Finds what words mean that don't mean a procedure; null if nothing is found. */
 export function otherMeaning(words: string, year: string | null, ask: Ask): OtherMeaning | null {
   const state = stateOf(words);
   const named = placesNamed(words, year, ask);
@@ -99,7 +99,7 @@ export function otherMeaning(words: string, year: string | null, ask: Ask): Othe
   return namesCounty(words) ? { unknown: { ...unknown, likely } } : null;
 }
 
-/** Says that words for a procedure name a place or hospitals, and leads there. */
+/** Says that words for a procedure name a place or hospitals, and links to those. */
 export function otherText(words: string, { places, hospitals }: Named): Nothing {
   const said = `“${printable(words)}”`;
   const here = { q: null, procedure: null, ...nowhere };
@@ -132,7 +132,7 @@ export const seeTitle = (see: string) =>
 
 const absentIn = (search: SearchAnswer | Failure): readonly Absent[] => search.absent ?? [];
 
-/** Why Enter doesn't choose the first match: something is absent, or words are set aside; empty if it may. */
+/** Says that something is absent from the data, or that words are ignored, so Enter doesn't choose a match; else empty. */
 export function doubtOf(search: SearchAnswer | Failure): string {
   const absent = absentIn(search).map(({ name }) => `${name}: not in this data.`);
   const ignored = search instanceof Failure ? [] : search.query.ignored;
@@ -167,7 +167,7 @@ function matchesOf(search: SearchAnswer | Failure) {
   });
 }
 
-/** What else words may mean that are taken for one procedure. */
+/** Returns what else words may mean if they are taken for one procedure. */
 export const alsoMeant = (search: SearchAnswer | Failure): Way[] => [
   ...otherReading(search),
   ...matchesOf(search).slice(1, 1 + mostOthers),
@@ -177,7 +177,7 @@ export const alsoMeant = (search: SearchAnswer | Failure): Way[] => [
 export const isAsking = (search: SearchAnswer | Failure): boolean =>
   surelyMeant(search) === null || alsoMeant(search).length > 0;
 
-/** The search with the other meaning of letters that have two: `knee replacement` in Oklahoma for `knee replacement ok`. */
+/** Returns the search with an ambiguous word's other meaning: `knee replacement` in Oklahoma for `knee replacement ok`. */
 function otherReading(search: SearchAnswer | Failure): Way[] {
   const other = search instanceof Failure ? null : search.query.alternative;
   if (!other) return [];

@@ -23,7 +23,10 @@ const leastCovered = 0.75;
 /** Width in pixels of a character in a picture's small text. */
 export const letterWidth = 7;
 
-/** Finds round amounts over a whole scale, such as $2,000, with anchors for their texts: at least two, if possible three. */
+/**
+ * Finds round amounts over a scale, such as $2,000, with anchors for their texts: at least two, and three if possible. If
+ * there is no room for two, it takes the scale's ends.
+ */
 export function placedTicks(scale: Scale, width: number) {
   const [low, high] = scale.domain();
   const decades = d3.range(Math.floor(Math.log10(low)), Math.ceil(Math.log10(high)));
@@ -68,7 +71,7 @@ interface Note {
   x: number;
   /** A length within the drawing, in CSS. */
   y: string;
-  /** Whether the note begins at `y`, rather than ends there. */
+  /** Whether the note begins at `y`. Otherwise it ends there. */
   isBelow?: boolean;
   lines: readonly string[];
 }
@@ -82,7 +85,7 @@ export function useSteps() {
 
 interface StepsProps extends ReturnType<typeof useSteps> {
   label: string;
-  /** The height in pixels, which is reserved until it is drawn; undefined if a style sheet reserves it. */
+  /** The height in pixels to reserve until the picture is drawn; undefined if a style sheet reserves it. */
   height?: number;
   /** Pixels beside the drawing, for its labels. */
   left?: number;
@@ -147,7 +150,7 @@ interface PlaceProps {
   children?: preact.ComponentChildren;
 }
 
-/** Moves what is drawn in pixels to a place. */
+/** Moves its children, which are drawn in pixels, to a position. */
 export const Place = ({ x, y = 0, children }: PlaceProps) =>
   html`<svg x=${x} y=${y} overflow="visible">${children}</svg>`;
 
@@ -185,7 +188,7 @@ export function Letter({ letter }: { letter: string }) {
 
 interface ChipProps {
   text: string;
-  /** The address without what the chip names. */
+  /** The URL without the choice that the chip names. */
   href: string;
   letter?: string;
   /** CSS selector of the element that gets the focus after the chip is removed. */

@@ -97,7 +97,7 @@ function citedOf({ title, found }: ExploreWords, year: number): string {
 
 const milesAway = (miles: number) => milesText(miles, false);
 
-/** Compares the chosen hospitals side by side. The picture of the years has their amounts of other years. */
+/** Compares the chosen hospitals side by side. The picture of the years shows their amounts in other years. */
 export function Compared({ view, words }: PictureProps) {
   const { pinned, datasets, choice } = view;
   const scope = unlessFailed(view.scope);
@@ -241,7 +241,7 @@ export function States({ view }: { view: View }) {
 }
 
 /**
- * Around a place, the API has no trend. Then only the trends of the compared hospitals are shown, beside the nation's.
+ * Shows the trend. The API has no trend around a place, so there the compared hospitals are shown with the nation.
  */
 export function Years({ view }: { view: View }) {
   const trends = unlessFailed(view.trends);

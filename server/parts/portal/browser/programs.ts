@@ -31,7 +31,7 @@ export const requests = {
     ].join("\n"),
 };
 
-/** Python that prints all rows of a list, page by page, and backs off as the API asks for. */
+/** Python that prints all rows of a list, page by page, and backs off as the API asks. */
 export const loopOf = (
   procedure: string,
   origin: string,

@@ -12,7 +12,7 @@ interface Caption {
 }
 
 const margin = 24;
-/** Every picture has the same width, whatever the window's. */
+/** Width of every saved picture. It doesn't depend on the width of the window. */
 export const drawingWidth = 940;
 const sample = {
   text: "Synthetic sample: nothing here is real.",
@@ -41,7 +41,7 @@ export async function drawnIn(card: Element, children: ComponentChildren): Promi
   host.style.cssText = `position: fixed; left: -${2 * drawingWidth}px; width: ${drawingWidth}px; color-scheme: light; color: var(--ink); background: var(--card)`;
   card.append(host);
   render(children, host);
-  // Drawings come at the second rendering; see `useDrawn`.
+  // Drawings appear at the second rendering; see `useDrawn`.
   await new Promise((done) => setTimeout(done));
   return host;
 }
@@ -97,7 +97,7 @@ function standalone(host: Element, { title, sentence, source, isSample }: Captio
     y += height + 8;
   }
   write(source, 12, 400, 0.75);
-  // Whole, because a PNG has whole pixels.
+  // The height is whole, because a PNG has whole pixels.
   const height = Math.ceil(y + margin / 2);
   const viewBox = `0 0 ${width} ${height}`;
   const picture = element("svg", { xmlns: space, width, height, viewBox, "font-family": font });

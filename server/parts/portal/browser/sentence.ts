@@ -39,7 +39,7 @@ function Prices({ words: { found, nothing, also }, code, band }: PricesProps) {
     const other = html`<p class="under">${why} ${see && html`<a href=${see}>${seeTitle(see)}</a>`} ${links.map((link, i) => html`${(i > 0 || see) && " · "}${link}`)}</p>`;
     const list = html`${before && html`<p class="under">${before}</p>`}
       ${matches.map((way) => html`<p class="match"><a href=${hrefOf(way)}>${way.text}</a> <small class="quiet">${way.detail}</small></p>`)}`;
-    // Without a reason to say, the links to what may be meant come first.
+    // If there is no reason to give, the links to what may be meant come first.
     return html`<h1>${title}.</h1>${band}${meant}${why ? html`${other}${list}` : html`${list}${other}`}`;
   }
   const { main, share, own, paid, comparison } = found;

@@ -50,8 +50,8 @@ import { isFew, nameOf, orderText, paysTitle, shareOf, standingText, titleOf } f
 /** Lists a hospital's procedures, and compares its charges with the medians of nation and state. */
 
 /**
- * Divides a charge by a place's median charge. Returns 0 if there is no other hospital, which comes last in descending
- * order.
+ * Divides a charge by a place's median charge. Returns 0 if there is no other hospital, so that the row comes last in
+ * descending order.
  */
 const comparedWith = (row: FacilityRow, { facilities, median_charge }: Standing) =>
   facilities === 1 ? 0 : row.submitted_charge / median_charge;
@@ -67,7 +67,7 @@ const keys: Readonly<Record<string, (row: FacilityRow) => number | string>> = {
   services: (row) => row.services ?? 0,
 };
 
-/** The default order is by the charge divided by the nation's median, descending. */
+/** Reads the order of the list. The default is the charge divided by the nation's median, in descending order. */
 export function sortedBy(parameters: URLSearchParams): Sorted {
   const sort = parameters.get("sort") ?? "";
   if (!Object.hasOwn(keys, sort)) return { sort: "nation", order: "desc" };
@@ -101,7 +101,7 @@ export function Standings({ answer, lasting, datasets, sorted, chosen, shown, no
   const ascending = d3.sort(data, keys[sorted.sort]);
   const inOrder = sorted.order === "asc" ? ascending : ascending.reverse();
   const asked = words.toLowerCase().split(/\s+/);
-  // Words that no title has, such as a HCPCS code, are searched for.
+  // The words are also searched for by the API, because they may be in no title, such as a HCPCS code.
   const searched = useSearch(words.trim(), source.data_version);
   const meant = unlessFailed(searched)?.data.flatMap((one) => (one.type === "procedure" ? [one.code] : []));
   const isAsked = (row: FacilityRow) => {
@@ -184,7 +184,7 @@ export function Standings({ answer, lasting, datasets, sorted, chosen, shown, no
   <//>`;
 }
 
-/** Searches for a procedure once typing has stopped. Returns null before the answer. @param words empty for no search */
+/** Searches for a procedure once typing has stopped. Returns null before the answer, and for words that are too short. */
 function useSearch(words: string, version: string): SearchAnswer | Failure | null {
   const [found, setFound] = useState<{ of: string; answer: SearchAnswer | Failure } | null>(null);
   useEffect(() => {
@@ -197,7 +197,7 @@ function useSearch(words: string, version: string): SearchAnswer | Failure | nul
   return found?.of === words ? found.answer : null;
 }
 
-/** Says why no row is left: what the words mean has no price here, or they weren't understood. */
+/** Says why no row is left: the words are short, the search isn't finished, or it found nothing with a price here. */
 function searchedText(words: string, found: SearchAnswer | Failure | null): string {
   if (found === null) return isShort(words) ? shortText(words) : "Searching…";
   if (found instanceof Failure)

@@ -82,7 +82,7 @@ export function isAlike(name: string, typed: string): boolean {
 }
 
 const shortWords: Readonly<Record<string, string>> = { saint: "st", sainte: "ste", mount: "mt", fort: "ft" };
-/** A city's name for comparing: letters alone, in any form of Saint, Mount and Fort. */
+/** Returns a city's name for comparing: only its letters, with words such as Saint and Fort in their short form. */
 const bare = (name: string) =>
   name
     .normalize("NFKD")
@@ -90,7 +90,7 @@ const bare = (name: string) =>
     .replace(/\p{L}+/gu, (word) => shortWords[word] ?? word)
     .replace(/[^\p{L}]/gu, "");
 
-/** The cities with a name that several states have, such as `Springfield, IL`, from the API's error; empty for others. */
+/** Returns the cities of a name that several states have, such as `Springfield, IL`, from the API's error; else empty. */
 export function namesakesIn(name: string, { places }: Failure): string[] {
   const isNamed = ({ near }: { near: string }) => bare(near.slice(0, -", IL".length)) === bare(name);
   return places.length > 1 && places.every(isNamed) ? places.map(({ near }) => near) : [];
@@ -101,11 +101,11 @@ export interface UnknownPlace {
   text: string;
   /** The cities that have the name, such as `Springfield, IL`. */
   namesakes: string[];
-  /** The cities, or the ZIP code, that may be meant if no place is known by the text. */
+  /** The cities or the ZIP code that may be meant if the text names no known place. */
   likely: string[];
 }
 
-/** @param scope the answer for the place @returns null for a known place or none */
+/** @param scope the answer for the place @returns null if the place is known, or no place is chosen */
 export function unknownPlace(
   { near, state }: Record<"near" | "state", string | null>,
   scope: object,

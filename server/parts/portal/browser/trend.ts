@@ -7,11 +7,12 @@ import { Grid, PinShape, Place, Shape, Steps, useSteps } from "./picture.ts";
 import { isFew, leastForQuartiles } from "./words.ts";
 
 /**
- * Draws the medians of charges and of allowed amounts, and the compared hospitals' charges, over three years or more; or
- * hospitals beside the nation's median charge in grey. A median's line breaks if the procedure's name changes, if a year is missing, and at years with few hospitals.
+ * Draws the medians of charges and of allowed amounts, and the compared hospitals' charges, over three years or more.
+ * Around a place it draws the hospitals, and the nation's median charge in grey. A median's line breaks if the procedure's
+ * name changes, if a year is missing, and at years with few hospitals.
  */
 
-/** Two years are a sentence, not a picture. */
+/** Minimum number of years for the picture. A sentence describes two years. */
 export const leastYears = 3;
 const height = 290;
 const [top, floor] = [14, 262];
@@ -26,7 +27,7 @@ interface TrendProps {
   pinned: readonly Pinned[];
   /** The data year of the page's prices, which the text below the lines describes; null for the last year. */
   year: number | null;
-  /** Whether the hospitals are drawn beside the nation. A single one is drawn in the colours of its own amounts. */
+  /** Whether hospitals are drawn with the nation's median. A single hospital is drawn in the colours of its amounts. */
   isBeside?: boolean;
 }
 
@@ -183,7 +184,7 @@ export function Trend({ years, pinned, year: chosen, isBeside = false }: TrendPr
     <p class="quiet small">${trendText(years, described, isBeside)}</p>`;
 }
 
-/** A place across in percent, and one down in pixels. */
+/** A point whose x is in percent and whose y is in pixels. */
 type Point = readonly [x: number, y: number];
 
 interface LineProps {
@@ -213,7 +214,7 @@ function OwnLines({ points, x, y }: OwnLinesProps) {
   })}</g>`;
 }
 
-/** Pixels of a label: a compared hospital's has one line of text, the others have two. */
+/** Returns a label's height in pixels. The label of a compared hospital has one line of text, and others have two. */
 const heightOf = ({ kind }: { kind: string }) => (kind === "mark" ? 17 : 29);
 
 /** Moves overlapping labels down, and labels that would leave the picture up again. */

@@ -7,7 +7,7 @@ import { Request } from "./curl.ts";
 import { Field, otherError, useAction } from "./form.ts";
 import { choicesOf, type Operation, type Parameter, requestPath } from "./openapi.ts";
 
-/** Sends a request, at first an example, with the current key, and shows the answer to the command that is shown. */
+/** Shows an operation's example request, lets visitors change it and send it with the current key, and shows the answer. */
 
 const maxLines = 200;
 /** Minimum bytes of a file to read before a part is shown. A single network chunk may have only a line or two. */
@@ -37,7 +37,7 @@ export function TryIt({ operation }: { operation: Operation }) {
     event.preventDefault();
     send();
   };
-  // Once the form is changed, the command is another one, and the answer isn't its answer.
+  // After a change of the form, the answer is hidden, because it doesn't belong to the command that is shown.
   const shown = answer?.path === path ? answer : null;
   const { example } = operation;
   return html`<form class="try" onSubmit=${submit} novalidate>

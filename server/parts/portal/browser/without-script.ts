@@ -12,7 +12,7 @@ interface SearchFormProps {
   choice: Choice;
 }
 
-/** Searches by words, where the fields with suggestions don't work. The year and the compared hospitals stay. */
+/** A form to search by words, because the other fields need JavaScript. It keeps the year and the compared hospitals. */
 export function SearchForm({ text, choice: { year, pinned } }: SearchFormProps) {
   const kept = Object.entries({ year: year ?? "", with: pinned.join(",") }).filter(
     ([, value]) => value !== "",
@@ -21,15 +21,15 @@ export function SearchForm({ text, choice: { year, pinned } }: SearchFormProps) 
     ${kept.map(([name, value]) => html`<input type="hidden" name=${name} value=${value} />`)}<button>Search</button></form></noscript>`;
 }
 
-/** Leads to the other years, where the field of the year doesn't work. */
+/** Links to the other years, because the field of the year needs JavaScript. */
 export const YearLinks = ({ years, shown }: { years: readonly string[]; shown: string }) =>
   html`<noscript><p class="years">Year: ${years.map((year, i) => html`${i > 0 && " "}${year === shown ? html`<b>${year}</b>` : html`<a href=${chosenAt({ year })}>${year}</a>`}`)}</p></noscript>`;
 
-/** Says what of a page with numbers is missing. */
+/** Says what is missing on a page with numbers. */
 export const PicturesNote = () =>
   html`<noscript><p>Charts and menus need JavaScript. All the numbers are in the API at ${base}: <a href="/openapi.json">its description</a>.</p></noscript>`;
 
-/** Says that a page shows nothing, and where the numbers are. @param title the page's heading; empty if it has one already */
+/** Says that a page shows nothing, and where the numbers are. @param title the page's heading; empty if it has one */
 export function NeedsScript({ title = "" }: { title?: string }) {
   const endings = ["csv", "arrow", "parquet"];
   const form = html`the form at <a href="/signup">Get a key</a>, which needs JavaScript, or from `;

@@ -55,10 +55,10 @@ export interface Procedure {
   title: string | null;
 }
 
-/** The name within a sentence, with its article. */
+/** Returns the name for use within a sentence, with its article. */
 export const nameOf = ({ name, title }: Procedure) => title ?? name;
 
-/** The name alone: without an article, and with a capital letter. */
+/** Returns the name for use as a title, without an article and with a capital letter. */
 export function titleOf(group: Procedure): string {
   const title = nameOf(group).replace(/^(an?|the) /, "");
   return title[0].toUpperCase() + title.slice(1);
@@ -136,7 +136,7 @@ export function firstText(
 export const inYearText = (year: number, sentence: string) =>
   `In ${year}, ${sentence[0].toLowerCase()}${sentence.slice(1)}`;
 
-/** Like `inYearText`. */
+/** Puts the year before a sentence that is a list of words. */
 export function inYear(year: number, sentence: readonly Word[]): Word[] {
   const [first = "", ...others] = sentence.filter((word) => word !== "");
   return typeof first === "string"
@@ -161,9 +161,9 @@ export const totalsText = ({ checked, agree, worst }: NonNullable<Dataset["total
 /** What the site is, in one sentence. */
 export const introText =
   "What each US hospital charges for an outpatient procedure, what Medicare allows, and what you pay with Medicare.";
-/** Stands above the numbers of a page on which nothing is chosen. */
+/** Text above the numbers of a page on which nothing is chosen. */
 export const exampleText = "For example:";
-/** What fields may hold, while they are empty. */
+/** Examples that empty fields show. */
 export const fieldExamples = { procedure: "such as knee replacement", place: "such as 60614 or Austin, TX" };
 
 /** The heading of a page without numbers. */
@@ -179,7 +179,7 @@ export function mainClause(place: Place, { summary, procedure, source, allowed: 
   const begin = (word: string) => (start === "" ? word : start + word.toLowerCase());
   const what = ` for ${nameOf(procedure)}`;
   const medicare = medicareClause(facilities, median_allowed, range);
-  // Near a place, a patient asks, and what she pays comes first.
+  // Visitors who name a place are probably patients, so what a patient pays comes first.
   if (place.near !== null) {
     const { min: least, max: most } = range ?? { min: median_allowed, max: median_allowed };
     const shares = [...new Set([least, most].map((amount) => money(shareOf(amount, source.data_year))))];
@@ -218,7 +218,7 @@ export const shareOf = (allowed: number, year: number): number =>
 /** Names the amount in lists, in saved pictures and in files. */
 export const paysTitle = "You pay with Medicare";
 
-/** Says for whom the amount that "you pay" is, and what it is, in short. */
+/** Explains in short what the amount "you pay" is, and to whom it applies. */
 export function whatYouPay(year: number): string {
   const most = stayDeductibles[year];
   const limit = most === undefined ? "" : `, at most ${money(most)} for one procedure`;
@@ -271,14 +271,14 @@ const timesInWords = (ratio: number) => `${ratio.toFixed(ratio < 100 ? 1 : 0)} t
 
 type Rank = Pick<Standing, "rank" | "facilities">;
 
-/** The ranks of a hospital's charge: in nation and state, and around the chosen place if the hospital is there. */
+/** The ranks of a hospital's charge in the nation and the state, and around the chosen place if the hospital is there. */
 export interface Standings {
   around?: Rank;
   national?: Standing | null | undefined;
   within_state?: Standing | null | undefined;
 }
 
-/** Which ranks several hospitals are compared by. All are compared with the same hospitals. */
+/** Returns the kind of rank by which several hospitals are compared, so that all are ranked among the same hospitals. */
 export function commonRanks(
   { state }: Pick<Place, "state">,
   hospitals: readonly (Standings & Pick<Priced, "state">)[],

@@ -84,13 +84,13 @@ function Health({ state, isGone }: Pick<Seen, "state" | "isGone">) {
   return html`<p class="health good" role="status">Up <span class="quiet">${facts}</span></p>`;
 }
 
-/** A number from 0 to 1; null without requests. */
+/** Returns a share of all requests, from 0 to 1; null if there were no requests. */
 function shareOf(sample: Sample | undefined, of: (sample: Sample) => number): number | null {
   const all = sample === undefined ? 0 : rateOf(sample, /./);
   return sample === undefined || all === 0 ? null : of(sample) / all;
 }
 
-/** Seconds of each time that can be chosen, and of a step of its charts. */
+/** The times that can be shown, with their length and the length of a step in the charts, both in seconds. */
 const spans = {
   "10 minutes": { seconds: keptSeconds, step: 10 },
   "an hour": { seconds: 3600, step: 60 },
