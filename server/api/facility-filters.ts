@@ -21,7 +21,7 @@ import { ccns, dollars, place, states, textUpTo } from "./parameters.ts";
 
 /** What narrows a list of facilities. Each filter is one row of a table, and everything else follows from its row. */
 
-/** A parameter without which others mean nothing. */
+/** A parameter that other parameters require. */
 export type Needed = "procedure" | "near";
 
 interface Where {
@@ -41,7 +41,10 @@ interface Described<Of extends Schema> {
   echo: v.GenericSchema<Echoed<v.InferOutput<Of>> | null>;
 }
 
-/** A filter by hospital or place. Only `within` requires another parameter, `near`, whose circle it sets. */
+/**
+ * A filter by hospital or place. Of these filters, only `within` requires another parameter: `near`, whose radius it
+ * sets.
+ */
 interface PlaceFilter<Of extends Schema> extends Described<Of> {
   needs?: "near";
   differing?: undefined;
@@ -52,7 +55,7 @@ interface PlaceFilter<Of extends Schema> extends Described<Of> {
   ): Partial<Pick<FacilityFilter, "states" | "near">> & { conditions?: readonly FacilityCondition[] };
 }
 
-/** A filter by a hospital's row for a procedure, which it requires. */
+/** A filter by a hospital's row for a procedure. It requires the parameter `procedure`. */
 interface RowFilter<Of extends Schema> extends Described<Of> {
   needs: "procedure";
   /** What is different at facilities that only this filter leaves out, for a 404. */
@@ -107,7 +110,7 @@ function define<Each extends Record<string, Schema>>(table: Table<Each>) {
       Object.fromEntries(names.map((name) => [name, values[name] ?? null])) as {
         [Name in keyof Each]: v.InferOutput<Each[Name]> | null;
       },
-    /** The parameters that are given without the one that they require. */
+    /** Returns the parameters that are given without the parameter that they require. */
     lacking: (values: Values<Each> & { readonly procedure?: unknown }) =>
       names.flatMap((name) => {
         const { needs } = table[name];
@@ -128,7 +131,7 @@ function define<Each extends Record<string, Schema>>(table: Table<Each>) {
 }
 
 /**
- * Makes the error for a parameter that means nothing without another one.
+ * Makes the error for a parameter that is given without the parameter that it requires.
  * @param what the parameter, perhaps with its value
  */
 export const lacks = (param: string, what: string, needs: Needed) =>

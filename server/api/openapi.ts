@@ -214,7 +214,8 @@ function withoutTitled(part: unknown, schemas: Record<string, unknown>): unknown
   if (typeof part !== "object" || part === null) return part;
   const inner = Object.entries(part).map(([key, value]) => [key, withoutTitled(value, schemas)]);
   const schema: Record<string, unknown> = Object.fromEntries(inner);
-  // The examples of answers show the values of fields, and the answers have no negative numbers.
+  // Examples and minimums of 0 are left out, because the examples of answers show the values of fields, and no answer
+  // has negative numbers.
   if (schema.minimum === 0) delete schema.minimum;
   if (Array.isArray(schema.examples)) delete schema.examples;
   const { title } = schema;
@@ -350,7 +351,7 @@ const cacheHeaders = {
   Vary: reference("headers", "Vary"),
 };
 
-/** Names without an example are left out. */
+/** Returns the examples with these names. Leaves out names without an example. */
 const examplesOf = (...names: string[]) =>
   Object.fromEntries(
     names.filter((name) => name in examples).map((name) => [name, { value: shortened(examples[name]) }]),

@@ -23,7 +23,7 @@ type Holder = Required<Pick<Access, "account" | "keyId">>;
 
 interface AccessLogOptions {
   perSecond: number;
-  /** Names of the accounts whose requests are logged; undefined to log all requests. */
+  /** Names of the accounts whose requests are logged; undefined to log requests of all accounts. */
   accounts: readonly string[] | undefined;
   keys: KeyTable;
   names: AccountNames;

@@ -95,7 +95,8 @@ export class StoredAccounts extends Table {
   }
 
   /**
-   * Writes an account's plan, ceilings, webhook and e-mail address, but not its name. Does nothing if it was deleted.
+   * Writes an account's plan, ceilings, webhook and e-mail address, but not its name. Does nothing if the account was
+   * deleted.
    */
   update(account: Omit<Account, "suspended_at">): void {
     const sql = `UPDATE accounts SET plan = @plan, burst = @burst, quota = @quota, webhook = @webhook,

@@ -3,7 +3,7 @@ import { Table } from "./connection.ts";
 /** The table of signups and of the links that were mailed for them. */
 
 export interface Signup {
-  /** The normalised e-mail address: equal for all spellings of an address. */
+  /** The normalised e-mail address. It is the same for all spellings of an address. */
   mailbox: string;
   /** The client's IPv4 address or IPv6 /64. */
   address: string;
