@@ -98,7 +98,7 @@ export const keyedPaths: ReadonlyMap<string, Keyed> = new Map(
   allEndpoints.flatMap(({ path, keyed }) => (keyed === undefined ? [] : [[basePath + path, keyed]])),
 );
 
-/** All paths without a parameter. */
+/** The paths of endpoints without a parameter, without a data version. */
 export const exactPaths: readonly string[] = allEndpoints
   .filter(({ segment }) => segment === undefined)
   .map(({ path }) => basePath + path);

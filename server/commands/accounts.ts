@@ -144,7 +144,7 @@ function importAll(args: string[], { store, accounts }: Context): CommandOutput 
   return importFrom(0, store, accounts, file);
 }
 
-/** Imports the next accounts, beginning with the one at an index. */
+/** Imports at most `maxAccountsPerChange` accounts, beginning with the account at index `start`. */
 function importFrom(
   start: number,
   store: Store,

@@ -38,7 +38,10 @@ const expiryOptions = v.object({
   ),
 });
 
-/** @throws Error when the options differ from an existing account */
+/**
+ * Returns the account that the options name. Makes a new account if there is none. @throws Error when the options differ
+ * from an existing account
+ */
 function accountFor(options: AccountOptions, { store, settings, now }: Context) {
   const known = store.accounts.byName(options.account);
   const wanted = accountAsked(options, known, settings.WEBHOOK_ALLOW_LOOPBACK);
