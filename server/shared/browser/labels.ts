@@ -5,7 +5,10 @@ import { html } from "./html.ts";
  * several widths, of which a style sheet shows one.
  */
 
-/** Widths in pixels. The style sheet shows what was made for the widest that a drawing has room for, if any. */
+/**
+ * Widths in pixels. The style sheet shows what was made for the largest width that a drawing has room for, if there is
+ * one.
+ */
 export const leastWidths = [120, 220, 265, 400] as const;
 
 /** Draws something for each width, in a group with the width's class. */
