@@ -36,7 +36,7 @@ const plainText = text(
 );
 /** New ids continue from the largest one, and must stay safe integers. */
 const id = whole(1, 2 ** 40);
-/** Maximum number of accounts in one change. Servers that share accounts apply a change at one go. */
+/** Maximum number of accounts in one change. Servers that share accounts apply a change as a whole. */
 export const maxAccountsPerChange = 500;
 /** Counters have 32 bits. */
 const maxCount = 2 ** 31 - 1;

@@ -41,7 +41,7 @@ const absentColumns = snapshotColumns
   .map(({ name, part }) => `NULL::${part === "rows" ? "INTEGER" : "VARCHAR"} AS ${name}`);
 /**
  * Returns SQL for a part's distinct lines of JSON. Sorting the lines sorts them by CCN or code, because all CCNs have
- * the same length, as have all codes.
+ * the same length, and so do all codes.
  */
 function linesSql(part: "facilities" | "procedures"): string {
   const texts = namesOf(part).map((name) => (requiredColumns.has(name) ? name : `coalesce(${name}, '')`));

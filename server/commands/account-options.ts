@@ -56,7 +56,7 @@ export function secretShown(secret: string): string {
   return `webhook signing secret, shown this once: ${secret}\n`;
 }
 
-/** Returns the address after an option. It is unchanged without the option, and null after `none`. */
+/** Returns the address that an option asks for: the known address without the option, and null for `none`. */
 function addressAsked(option: string | undefined, known: string | null = null): string | null {
   if (option === undefined) return known;
   return option === "none" ? null : option;

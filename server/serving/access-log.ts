@@ -23,7 +23,10 @@ type Holder = Required<Pick<Access, "account" | "keyId">>;
 
 interface AccessLogOptions {
   perSecond: number;
-  /** Names of the accounts whose requests are logged; undefined to log requests of all accounts. */
+  /**
+   * Names of the accounts whose requests are logged; undefined to log requests of all accounts, and requests without a
+   * key.
+   */
   accounts: readonly string[] | undefined;
   keys: KeyTable;
   names: AccountNames;

@@ -128,8 +128,8 @@ export class Responder {
   }
 
   /**
-   * Answers a request within the call, as far as the socket takes the answer. A request that waits, that has a body, or
-   * in some cases one that asks to close the connection, is answered after the call.
+   * Answers a request within the call, as far as the socket takes the answer. Some requests are answered after the call:
+   * those that have to wait, those with a body, and some that ask to close the connection.
    */
   answer(res: HttpResponse, req: HttpRequest, path: string, method: string, route: number): void {
     const begun = this.#traffic.begin();

@@ -89,7 +89,7 @@ function report(error: unknown, requestId?: string): void {
   send({ type: "error", stack: stackOf(error), requestId });
 }
 
-/** The part that serves pages; undefined if all paths belong to the API. */
+/** What answers requests for pages; undefined if all paths belong to the API. */
 const pages = code.pagesModule === undefined ? undefined : await pagesIn(code.pagesModule);
 
 async function pagesIn(module: string): Promise<ServingPages> {

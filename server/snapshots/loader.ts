@@ -8,8 +8,8 @@ import { safely } from "../shared/safely.ts";
 import { type OpenFile, openFile, type Wanted } from "./folder.ts";
 
 /**
- * Loads snapshot files in a thread, one after the other. The thread ends when no file waits, because its memory isn't
- * freed before. It also ends after a load that may have damaged its memory: the decoder or the system failed, memory ran
+ * Loads snapshot files in a thread, one after the other. The thread ends when no file waits, because its memory is freed
+ * only then. It also ends after a load that may have damaged its memory: the decoder or the system failed, memory ran
  * out, or the load took too long. A file with wrong content doesn't end the thread, because starting a thread takes
  * longer than most refusals.
  */

@@ -45,7 +45,7 @@ export interface Granted {
 export interface Taken {
   /** The month of the grants, by the database's clock. */
   month: number;
-  /** One entry per account. Accounts whose requests can't be counted are absent. */
+  /** One entry for each account. Accounts whose requests can't be counted are absent. */
   grants: readonly Granted[];
 }
 
