@@ -3,8 +3,8 @@ import { dayMs } from "../shared/months.ts";
 import type { StoredKey } from "../store/store.ts";
 
 /*
- * The table of keys is in shared memory, so that every thread sees a new or a revoked key at once and no thread has a
- * copy. It is a hash table with linear probing, in which entries never move or vanish. Only the control thread writes
+ * The table of keys is in shared memory, so that every thread sees a new or a revoked key immediately, and no thread has
+ * a copy. It is a hash table with linear probing, in which entries never move or vanish. Only the control thread writes
  * to the table, except for the days of last use and the marks of these days, which serving threads write.
  */
 

@@ -18,7 +18,7 @@ export interface MovedAccount {
   rows: { table: MovedTable; row: MovedRow }[];
 }
 
-/** What the server needs of a value, in words and as a check. */
+/** A requirement for a value: in words, and as a check. */
 type Need = readonly [expected: string, isMet: (value: unknown) => boolean];
 
 const whole = (min: number, max: number): Need => [
@@ -52,7 +52,7 @@ function isJson(value: unknown): boolean {
   }
 }
 
-/** What the server needs, by column. A column in two tables with different needs is named with its table. */
+/** The requirements for values, by column. A column in two tables with different needs is named with its table. */
 const needs: Record<string, Need> = {
   "accounts.id": id,
   "accounts.name": text(`1 to ${maxNameLength} ASCII characters`, new RegExp(`^[ -~]{1,${maxNameLength}}$`)),

@@ -29,8 +29,8 @@ const path = Buffer.alloc(pagesPath.length + Math.ceil(maxBytes / 3) * 4);
 path.write(pagesPath, "latin1");
 
 /**
- * The length and checksum of the bytes with which all cursors of a list begin. Kept for the list that was last used.
- * `of` is the image's description instead of the image, so that retired images can be freed.
+ * The length and checksum of the bytes with which all cursors of a list begin. They are kept for the list that was last
+ * used. `of` is the image's description instead of the image, so that retired images can be freed.
  */
 let start: { of: Image["description"]; list: string; length: number; check: number } | undefined;
 

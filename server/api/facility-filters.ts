@@ -19,7 +19,10 @@ import { count, dollars as dollarsIn, textOrNull, textsOrNull } from "./describe
 import { ApiError } from "./errors.ts";
 import { ccns, dollars, place, states, textUpTo } from "./parameters.ts";
 
-/** What narrows a list of facilities. Each filter is one row of a table, and everything else follows from its row. */
+/**
+ * The filters that narrow a list of facilities. Each filter is one row of a table, and everything else follows from its
+ * row.
+ */
 
 /** A parameter that other parameters require. */
 export type Needed = "procedure" | "near";
@@ -58,7 +61,7 @@ interface PlaceFilter<Of extends Schema> extends Described<Of> {
 /** A filter by a hospital's row for a procedure. It requires the parameter `procedure`. */
 interface RowFilter<Of extends Schema> extends Described<Of> {
   needs: "procedure";
-  /** What is different at facilities that only this filter leaves out, for a 404. */
+  /** What differs at facilities that only this filter leaves out. The error 404 names it. */
   differing: string;
   narrow(
     value: v.InferOutput<Of>,
@@ -118,14 +121,14 @@ function define<Each extends Record<string, Schema>>(table: Table<Each>) {
           ? []
           : { name: String(name), needs };
       }),
-    /** The conditions of a request. */
+    /** Returns the conditions of a request. */
     filterOf: (values: Values<Each>, where: Where) => joined(names, values, where),
-    /** The conditions of a request on the place alone. */
+    /** Returns the conditions of a request without those on a hospital's row. */
     placeOf: (values: Values<Each>, where: Where): FacilityFilter => {
       const places = names.filter((name) => table[name].differing === undefined);
       return { ...joined(places, values, where), status: "all" };
     },
-    /** What may be different at the facilities of a place that a request leaves out. */
+    /** What may differ at the facilities that only the conditions on rows leave out. */
     differing: [...new Set(names.flatMap((name) => table[name].differing ?? []))].toReversed(),
   };
 }

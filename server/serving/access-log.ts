@@ -111,7 +111,10 @@ export function requestShown(method: string, path: string, query: string | undef
   return `${withoutKeys(method).slice(0, maxMethodLength)} ${cut(target, maxTargetLength)}`;
 }
 
-/** Paths that may hold the token of a link. The log shows only segments that look like a file's name or a word. */
+/**
+ * Matches paths that may hold the token of a link. Of these paths, the log shows only the segments that look like a
+ * file's name or a word.
+ */
 const withTokens = /^(\/(?:portal|signup))((?:\/.*)?)$/s;
 
 function shownPath(path: string): string {

@@ -5,7 +5,7 @@ interface Keepable {
 }
 
 const maxBytes = 8 * 2 ** 20;
-/** Bytes that an answer takes besides its body. */
+/** Bytes that an answer takes in addition to its body. */
 const overheadBytes = 1024;
 /**
  * Estimated memory per byte of an answer's body: the body, and two compressed forms of a quarter of the body each. A page

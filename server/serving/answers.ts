@@ -150,7 +150,7 @@ function isImmutable({ byName }: Versions, { endpoint, version }: Target): boole
   return endpoint.kind === "page" || (version !== null && byName.has(version));
 }
 
-/** The ETag's text, from the request and the data version, which determine the body's bytes. */
+/** Returns the ETag's text, made from the request and the data version. Both determine the body's bytes. */
 function requestTag(image: Image, { endpoint, segment }: Target, query: string): string {
   const key = endpoint.keyed?.read(image, query) ?? -1;
   if (key >= 0) return tagOfKey(image, key);
@@ -159,7 +159,10 @@ function requestTag(image: Image, { endpoint, segment }: Target, query: string):
   return `${tagStart(image)}${isShort ? request : digest(request)}`;
 }
 
-/** The ETag's text for a query that is read as a number. Its length is constant, so that it can be changed in place. */
+/**
+ * Returns the ETag's text for a query that is read as a number. Its length is constant, so that it can be changed in
+ * place.
+ */
 function tagOfKey(image: Image, key: number): string {
   return `${tagStart(image)}${key.toString(16).padStart(tagDigits, "0")}`;
 }

@@ -47,7 +47,7 @@ function varied({ head }: Reply): string {
     : `${text}\r\nVary: Origin`;
 }
 
-/** The header names the origin itself, never `*`. */
+/** Makes the header that allows an origin. It names the origin itself, never `*`. */
 function allowing(origin: string): string {
   return `Access-Control-Allow-Origin: ${origin}`;
 }

@@ -66,7 +66,7 @@ export class PermitQueue {
     else waiters.push(waiter);
     this.#count++;
     this.#table.wait(slot, 1);
-    // One message tells of all requests of an iteration of the event loop.
+    // One message tells of all requests that begin to wait in an iteration of the event loop.
     if (this.#untold.size === 0) this.#soon(this.#tell);
     this.#untold.set(slot, (this.#untold.get(slot) ?? 0) + 1);
     return leave;

@@ -150,7 +150,7 @@ export class Turns {
   wait(taker: Taker, turn: () => void): void {
     this.#queueOf(taker).turns.push(turn);
     if (this.#isDue) return;
-    // This taker may be free now, while the others wait for the timer.
+    // This taker may be free now, while the other takers wait for the timer.
     this.#cancelTimer();
     this.#isDue = true;
     setImmediate(this.#next);

@@ -24,6 +24,7 @@ const rounds = 20;
 type Requests = [path: string, query: Record<string, string>][];
 
 /**
+ * Answers rounds of requests for at most `maxWarmingMs`.
  * @param requestsOf returns a round's requests. Rounds differ, because equal requests would tell the compiler too little
  * @param answer answers a path and an undecoded query, or throws
  * @param cpuMs returns milliseconds of CPU time that this thread has used

@@ -32,8 +32,8 @@ const keyFaults = ["missing", "malformed", "unknown", "inactive"] as const;
 export type KeyFault = (typeof keyFaults)[number];
 
 /**
- * Work of a serving thread besides answering, in pieces. `file`: a further part of a file. `publication`: a step of taking
- * over published data versions. Requests wait while a piece is done.
+ * Kinds of work that a serving thread does in pieces, in addition to answering. `file`: a further part of a file.
+ * `publication`: a step of taking over published data versions. Requests wait while a piece is done.
  */
 const works = ["file", "publication"] as const;
 export type Work = (typeof works)[number];

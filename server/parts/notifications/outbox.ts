@@ -141,8 +141,8 @@ export class Outbox {
   }
 
   /**
-   * Returns the age in seconds of the oldest event that was pending at the last look; 0 if no event was pending. An
-   * event that was made by a clock that was ahead has an age, too.
+   * Returns the age in seconds of the oldest event that was pending at the last call of `look`; 0 if no event was
+   * pending. An event that was made by a clock that was ahead has an age, too.
    */
   oldestPendingAge(now: Date, steadyMs: number): number {
     if (this.#oldestPending === undefined) return 0;
@@ -183,7 +183,7 @@ export class Outbox {
     longest.cutOff.abort(
       new Error(`aborted after ${ranMs} ms without an answer, because other deliveries were waiting`),
     );
-    // Frees the slot at once. The aborted event isn't sent again before its result is recorded.
+    // Frees the slot immediately. The aborted event isn't sent again before its result is recorded.
     this.#underWay.delete(longest.event.id);
     return true;
   }

@@ -73,7 +73,10 @@ interface Crossing {
   used: number;
 }
 
-/** What all servers count, as far as this server knows, and the events of thresholds that were crossed. */
+/**
+ * What all servers have counted, as far as this server knows, and the crossed thresholds whose events aren't recorded
+ * yet.
+ */
 export class Counts {
   readonly #accounts: Pick<Accounts, "quotaOf" | "slotOf" | "putDay">;
   readonly #context: Pick<PartContext, "store" | "log">;

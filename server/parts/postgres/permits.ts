@@ -86,7 +86,7 @@ class Pool {
   batches: Batch[] = [];
   /** Requests that wait, oldest first. */
   readonly waits: { thread: number; count: number; sinceMs: number }[] = [];
-  /** Numbers of requests that have begun to wait, and that were answered. */
+  /** Number of requests that have begun to wait. `answered` is the number of these that were answered. */
   arrived = 0;
   answered = 0;
   /** Number of requests that had begun to wait when the last call was sent. */

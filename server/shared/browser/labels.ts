@@ -1,8 +1,8 @@
 import { html } from "./html.ts";
 
 /**
- * Places labels in drawings that needn't be measured: places are percentages of the width, and labels are placed for
- * several widths, of which a style sheet shows one.
+ * Places labels in drawings, which needn't be measured for this. Places are percentages of the width. Labels are placed
+ * for several widths, and a style sheet shows one of these.
  */
 
 /**
