@@ -7,7 +7,7 @@ type Html = ReturnType<typeof htm.bind<ReturnType<typeof h>>>;
 
 export let html: Html = htm.bind(h);
 
-/** Sets the template tag that makes elements from now on. The server sets a tag that makes text. */
+/** Makes elements by another tag from now on. The server makes them as text. */
 export function makeBy(tag: Html): void {
   html = tag;
 }

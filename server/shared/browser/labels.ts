@@ -1,14 +1,11 @@
 import { html } from "./html.ts";
 
 /**
- * Places labels in drawings, which needn't be measured for this. Places are percentages of the width. Labels are placed
- * for several widths, and a style sheet shows one of these.
+ * Places labels in drawings that needn't be measured: places are percentages of the width, and labels are placed for
+ * several widths, of which a style sheet shows one.
  */
 
-/**
- * Widths in pixels. The style sheet shows what was made for the largest width that a drawing has room for, if there is
- * one.
- */
+/** Widths in pixels. The style sheet shows what was made for the widest that a drawing has room for, if any. */
 export const leastWidths = [120, 220, 265, 400] as const;
 
 /** Draws something for each width, in a group with the width's class. */
