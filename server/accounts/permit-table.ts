@@ -84,8 +84,8 @@ export class PermitTable implements Ceilings {
   }
 
   /**
-   * Sets an account's requests per second (`burst`) and per month (`quota`). Ends the account's present refusal. @throws
-   * RangeError when the slot is too high
+   * Sets an account's requests per second (`burst`) and per month (`quota`). Ends the account's present refusal.
+   * @throws RangeError when the slot is too high
    */
   configure(slot: number, burst: number, quota: number): void {
     if (slot >= maxAccounts) throw new RangeError(`account slot is ${slot}, expected below ${maxAccounts}`);

@@ -296,7 +296,8 @@ export class Accounts {
 
   /**
    * Saves changed counts, their events, and the days on which keys were last used. After a failure, the next call saves
-   * all changed counts. @returns the new events
+   * all changed counts.
+   * @returns the new events
    */
   save(nowMs: number): StoredEvent[] {
     const thisMonth = monthOf(nowMs);

@@ -66,8 +66,8 @@ function write(text: string, at: number, before?: number): number {
 const digits = Buffer.from("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_");
 
 /**
- * Writes the first `length` bytes of `bytes` into `path`, as base64url without padding (RFC 4648, 5). @returns the
- * position after the text
+ * Writes the first `length` bytes of `bytes` into `path`, as base64url without padding (RFC 4648, 5).
+ * @returns the position after the text
  */
 function writeBase64(length: number): number {
   let at = pagesPath.length;

@@ -39,8 +39,8 @@ const expiryOptions = v.object({
 });
 
 /**
- * Returns the account that the options name. Makes a new account if there is none. @throws Error when the options differ
- * from an existing account
+ * Returns the account that the options name. Makes a new account if there is none.
+ * @throws Error when the options differ from an existing account
  */
 function accountFor(options: AccountOptions, { store, settings, now }: Context) {
   const known = store.accounts.byName(options.account);
@@ -152,8 +152,8 @@ function revoke(args: string[], { store, now }: Context): CommandOutput {
 }
 
 /**
- * Changes when a key expires. A later expiry makes an expired key work again. @throws Error when the key is revoked, or
- * the time is past
+ * Changes when a key expires. A later expiry makes an expired key work again.
+ * @throws Error when the key is revoked, or the time is past
  */
 function expire([id, ...args]: string[], { store, now }: Context): CommandOutput {
   const key = findKey(store, "expire", id === undefined ? [] : [id]);

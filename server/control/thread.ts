@@ -44,8 +44,8 @@ const helpers = threadIds().filter((id) => id !== process.pid);
 const helperNice = 10;
 
 /**
- * Makes the account `demo` at a trial's first start, unless servers share accounts. @returns the account's key;
- * undefined if no account was made
+ * Makes the account `demo` at a trial's first start, unless servers share accounts.
+ * @returns the account's key; undefined if no account was made
  */
 function createDemo({ isTrial }: Settings, isShared: boolean, store: Store): string | undefined {
   if (isShared || !isTrial || store.accounts.exist()) return undefined;

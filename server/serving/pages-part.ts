@@ -11,7 +11,8 @@ export type MakePages = (context: PagesContext) => ServingPages;
 export interface PagesContext {
   trustedProxies: number;
   /**
-   * Passes a post to the control thread. @throws Error when the control thread has failed to reply; it logs the reason
+   * Passes a post to the control thread.
+   * @throws Error when the control thread has failed to reply; it logs the reason
    */
   ask(request: PortalRequest): Promise<PortalReply>;
   /**
@@ -39,7 +40,9 @@ export interface ServingPages {
 export type MakeWriting = (read: Read) => PageWriting;
 
 /**
- * Answers a request without key and ceilings. @param query undecoded @returns the answer before it is written as JSON
+ * Answers a request without key and ceilings.
+ * @param query undecoded
+ * @returns the answer before it is written as JSON
  * @throws ApiError
  */
 export type Read = (path: string, query: string) => object;

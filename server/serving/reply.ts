@@ -127,7 +127,8 @@ const errorLines = `Content-Type: ${json}\r\nCache-Control: no-store`;
 
 /**
  * Makes the header lines about the account's limits. Replies of the API with 200, 206, 304 or an error have these lines,
- * also 401, 429, 500 and 503. The caller appends the number of requests left. @param resetMs Unix milliseconds
+ * also 401, 429, 500 and 503. The caller appends the number of requests left.
+ * @param resetMs Unix milliseconds
  */
 export function lastLines(resetMs: number): string {
   return `\r\nX-RateLimit-Reset: ${Math.ceil(resetMs / 1000)}\r\nX-RateLimit-Remaining: `;

@@ -128,8 +128,8 @@ export class Service {
   }
 
   /**
-   * Uses the permit for which a request has waited. @returns the requests left, or a negative number that says why the
-   * request is refused
+   * Uses the permit for which a request has waited.
+   * @returns the requests left, or a negative number that says why the request is refused
    */
   #take(outcome: Outcome, slot: number): number {
     if (outcome.month === undefined) return outcome.reason;

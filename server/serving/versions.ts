@@ -8,8 +8,8 @@ import { inPieces } from "./pieces.ts";
 /** Takes over published data versions. */
 
 /**
- * Attaches published versions. @param known images that are attached already, which are reused with what was derived
- * from them
+ * Attaches published versions.
+ * @param known images that are attached already, which are reused with what was derived from them
  */
 export function versionsOf(published: readonly PublishedVersion[], known: readonly Image[] = []): Versions {
   const versions = published.map((version) => {

@@ -86,8 +86,8 @@ export class WaitingAnswers {
   }
 
   /**
-   * Notes that the socket has taken a part of an answer. @param isBehind whether the socket didn't take all bytes that
-   * it was given
+   * Notes that the socket has taken a part of an answer.
+   * @param isBehind whether the socket didn't take all bytes that it was given
    */
   note(res: Response, isBehind: boolean): void {
     const waiting = this.#answers.get(res);

@@ -161,8 +161,8 @@ export function headOf(title: string, description: string): string {
 export const scriptJson = (value: object | string) => JSON.stringify(value).replaceAll("<", "\\u003c");
 
 /**
- * Makes a page. @returns the page, and the parts of its HTML before the head's texts, between these and the body, and
- * after the body
+ * Makes a page.
+ * @returns the page, and the parts of its HTML before the head's texts, between these and the body, and after the body
  */
 export function pageOf(assets: Assets, path: string, options: PageOptions) {
   const { head, body, style, script, framedBy = [], settings = {} } = options;

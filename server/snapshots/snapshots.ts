@@ -396,7 +396,8 @@ export class SnapshotFolder {
 
   /**
    * Enters versions into the registry. Call it before any answer comes from these versions. A start with known versions
-   * writes nothing, because the disk may be full. @throws Error that isn't a DataError, so that no snapshot is refused
+   * writes nothing, because the disk may be full.
+   * @throws Error that isn't a DataError, so that no snapshot is refused
    */
   #register(versions: readonly Loaded[]): void {
     const { registry, flush } = this.#with;

@@ -145,7 +145,8 @@ export class StoredEvents extends Table {
 
   /**
    * If the next try of a pending delivery is further away than its pause, moves the try to the end of the pause. Such a
-   * try was planned by a clock that was ahead. @param pausesMs the pauses after the first try, the second one, and so on
+   * try was planned by a clock that was ahead.
+   * @param pausesMs the pauses after the first try, the second one, and so on
    */
   shortenPauses(channel: Channel, now: Date, pausesMs: readonly number[]): void {
     const latest = "(? + json_extract(?, '$[' || (tries - 1) || ']'))";

@@ -51,7 +51,8 @@ export function identitiesIn(folder: string): string {
 
 /**
  * Refuses a command's database if the running server has another database open, because the server would never see what
- * the command writes. @throws DataError
+ * the command writes.
+ * @throws DataError
  */
 export function checkServed(folder: string): void {
   if (!isServed(folder)) return;

@@ -55,7 +55,8 @@ export class StateGuard {
 
   /**
    * Moves the write-ahead log into the database. The server calls this about once a second. So if the log is lost, about
-   * a second's counts are lost. @throws Error when a file was deleted or replaced, or SqliteError
+   * a second's counts are lost.
+   * @throws Error when a file was deleted or replaced, or SqliteError
    */
   checkpoint(store: { loggedFrames(): number; checkpoint(): void }): void {
     const fault = this.fault();

@@ -5,7 +5,8 @@ import type { Database } from "./connection.ts";
 /**
  * Takes or renews a turn for some seconds. If a turn ends later than a new turn would end, it was taken while the
  * database's clock was ahead. Such a turn counts as over, so that nobody waits for its end.
- * @param holder who takes the turn @returns whether the holder has the turn now
+ * @param holder who takes the turn
+ * @returns whether the holder has the turn now
  */
 export async function takeTurn(
   database: Pick<Database, "query">,
