@@ -86,7 +86,7 @@ export interface CommandOutput {
   note?: string;
   /** The ids of accounts that an import has added. */
   entered?: readonly number[];
-  /** The rest of the work, if it is to be done in several changes. The output of the last one counts. */
+  /** The rest of the work, if it is to be done in several changes. The output of the last change counts. */
   rest?: {
     run(store: Store): CommandOutput;
     /** What was done before, and how to do the rest if it fails. */
@@ -109,7 +109,7 @@ export interface SharedState {
   isUnread(): boolean;
   /** Begins to get permits. @param answer sends answers to requests that wait in a serving thread */
   begin(accounts: Accounts, answer: (thread: number, answers: PermitAnswer[]) => void): Promise<void>;
-  /** Takes notice of requests that wait for permits in a serving thread. */
+  /** Records requests that wait for permits in a serving thread. */
   wait(thread: number, waits: readonly Wait[]): void;
 }
 

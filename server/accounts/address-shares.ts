@@ -6,7 +6,8 @@ import type { ShareLimits } from "../shared/plans.ts";
 
 /*
  * The shares are in shared memory, so that an address has one share however its connections are spread over threads. A
- * lock guards them: only requests with the pages' key come here, and each holds it for about a microsecond.
+ * lock guards the shares. Only requests with the visitors' key take the lock, and each request holds it for about a
+ * microsecond.
  *
  * An address is known by 48 bits of its hash, which also choose its set. If a set is full, the address that made no
  * request for the longest time is forgotten, and begins with a whole share when it comes again.
@@ -14,18 +15,21 @@ import type { ShareLimits } from "../shared/plans.ts";
 
 const sets = 2 ** 13;
 const entriesOfSet = 8;
-/** 64-bit floats of an entry, all 0 at first: which address, the requests that are out of its bucket, and those of its day. */
+/**
+ * 64-bit floats of an entry, all 0 at first: the address, the requests taken from its bucket, the time of its last
+ * request, its day, and the requests of that day.
+ */
 const [addressWord, spentWord, atWord, dayWord, usedWord] = [0, 1, 2, 3, 4];
 const entryWords = 5;
 const lockBytes = 8;
 const bytes = lockBytes + sets * entriesOfSet * entryWords * Float64Array.BYTES_PER_ELEMENT;
 
-/** Maximum requests at once of an address that has rested. */
+/** Maximum burst of an address: requests without a pause after a time without requests. */
 export const shareBurst = 40;
-/** Milliseconds after which a thread that waits for the lock looks again by itself. */
+/** Milliseconds after which a thread that waits for the lock checks the lock without being notified. */
 const lookAgainMs = 1;
 
-/** Why a request is refused, and the Unix milliseconds from which one may be admitted. */
+/** Why a request is refused, and the Unix milliseconds from which the next request may be admitted. */
 export interface ShareRefusal {
   ceiling: "burst" | "quota";
   nextMs: number;

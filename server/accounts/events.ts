@@ -8,7 +8,10 @@ export const maxEvents = 15;
 const slotWords = 1 + maxEvents;
 /** Marks a slot whose month is being changed. */
 const noMonth = 0n;
-/** An event is one word, which is written atomically: its Unix milliseconds times this factor, plus the threshold. */
+/**
+ * An event is stored in one word, so that it is written atomically. The word is the event's Unix milliseconds times this
+ * factor, plus the threshold.
+ */
 const timeUnit = 128n;
 
 export interface UsageEvent {

@@ -3,8 +3,8 @@ import { dayMs } from "../shared/months.ts";
 import type { StoredKey } from "../store/store.ts";
 
 /*
- * The table of keys is in shared memory, so that every thread sees a new or a revoked key at once and no thread has a
- * copy. It is a hash table with linear probing, in which entries never move or vanish. Only the control thread writes
+ * The table of keys is in shared memory, so that every thread sees a new or a revoked key immediately, and no thread has
+ * a copy. It is a hash table with linear probing, in which entries never move or vanish. Only the control thread writes
  * to the table, except for the days of last use and the marks of these days, which serving threads write.
  */
 
@@ -29,7 +29,7 @@ const groupEntries = 1024;
 /** The largest day that 16 bits hold, in the year 2149. Later days are stored as this day. */
 const maxDay = 2 ** 16 - 1;
 
-/** Marks the slot of a key that all visitors of the pages use. The other way round it is `accountSlot`. */
+/** Marks the slot of a key that all visitors of the pages use. `accountSlot` is the inverse. */
 const visitorsSlot = (slot: number) => -2 - slot;
 
 /** Returns the account's slot for a number that `KeyTable.slotOf` returned, if it isn't −1. */
@@ -118,7 +118,7 @@ export class KeyTable {
     }
   }
 
-  /** Returns whether an entry that `find` has returned as free has got a key since, be it this one or another. */
+  /** Whether an entry that `find` returned as free has a key now: the key that was looked for, or another key. */
   isTaken(entry: number): boolean {
     return entry < 0 && Atomics.load(this.#halves, 2 * ~entry) !== empty;
   }

@@ -3,8 +3,9 @@ import { maxAccounts } from "../shared/plans.ts";
 /** Admits requests within their accounts' ceilings, and counts the admitted requests. */
 
 /*
- * The ceilings and counts of accounts, by account slot, are in shared memory, and are changed with Atomics. An
- * account stays in its slot as long as the process lives. A slot has sixteen 32-bit words, a cache line, so that accounts don't share one.
+ * The ceilings and counts of accounts, by account slot, are in shared memory, and are changed with Atomics. An account
+ * stays in its slot as long as the process lives. A slot has sixteen 32-bit words, which fill a cache line, so that no
+ * two accounts share a cache line.
  */
 const slotWords = 16;
 const quotaWord = 0;
@@ -28,7 +29,7 @@ const noMonth = 0;
 /** Ticks per request. A full bucket holds `burst` requests, one second's worth. */
 const ticksPerRequest = 1000;
 
-// `admit` returns one of the three numbers below if it refuses a request.
+// `Limits.admit` returns one of the three numbers below if it refuses a request.
 
 /** The account's token bucket is empty. */
 export const burstExceeded = -1;
@@ -37,7 +38,7 @@ export const quotaExceeded = -2;
 /** The month has no counter in shared memory. `Limits.enter` assigns the counters. */
 export const monthUnknown = -3;
 
-/** What serving threads ask of the ceilings of accounts, on one server or on several that share accounts. */
+/** The interface to the ceilings of accounts, on one server or on several servers that share accounts. */
 export interface Ceilings {
   /** Admits a request. @returns the requests left in the month, or a negative number that says why it is refused */
   admit(slot: number, month: number, steadyMs: number): number;

@@ -14,13 +14,16 @@ const quotaWord = 0;
 const burstWord = 1;
 /** Number of permits held. */
 const heldWord = 2;
-/** When the oldest permits expire. From then on no permit may be used until the control thread has removed the expired ones. */
+/**
+ * When the oldest permits expire. From then on no permit may be used until the control thread has removed the expired
+ * permits.
+ */
 const expiryWord = 3;
 /** The month of the permits and of the counts below. */
 const monthWord = 4;
-/** Until when requests without a permit are refused at once. */
+/** The time until which requests without a permit are refused immediately. */
 const noneUntilWord = 5;
-/** What `admit` returns for these requests. */
+/** The number that `admit` returns for requests that are refused until `noneUntilWord`. */
 const reasonWord = 6;
 /** The requests of all servers in the month. The permits held count as used. */
 const usedWord = 7;
@@ -28,19 +31,25 @@ const usedWord = 7;
 const askedWord = 8;
 /** Number of requests that wait for a permit, in all threads. */
 const waitingWord = 9;
-/** Admitted requests that don't count because they failed: of even months, and of odd months. */
+/**
+ * The number of permits to uncount: those of failed requests, and those that no waiting request needed. The first word
+ * is for even months, the second for odd months.
+ */
 const failedWords = 10;
 
 /** The word after all slots: the month in which permits are used now. */
 const currentMonthWord = maxAccounts * slotWords;
-/** 1 while requests without a permit are answered 503 at once. */
+/** 1 while requests without a permit are answered 503 immediately. */
 const closedWord = currentMonthWord + 1;
 
-/** Milliseconds from the sending of a call for permits until they expire. */
+/** Milliseconds from the sending of a call for permits until the permits expire. */
 export const permitLifeMs = 750;
 /** Maximum milliseconds that a request waits for a permit. */
 export const maxWaitMs = 400;
-/** Maximum milliseconds that a refusal holds. After the clock's words wrap around, an old time would look like a later one. */
+/**
+ * Maximum milliseconds that a refusal holds. After the clock's words wrap around, an old time would look like a future
+ * time.
+ */
 const maxRefusalMs = 1000;
 
 // Two numbers that `admit` returns in addition to those of `Limits`.
@@ -69,14 +78,14 @@ export class PermitTable implements Ceilings {
     Atomics.store(this.#words, currentMonthWord, month);
   }
 
-  /** Whether requests without a permit are answered 503 at once. */
+  /** Whether requests without a permit are answered 503 immediately. */
   set isClosed(isClosed: boolean) {
     Atomics.store(this.#words, closedWord, isClosed ? 1 : 0);
   }
 
   /**
-   * Sets an account's requests per second (`burst`) and per month (`quota`). Requests aren't refused any more for what
-   * was known before. @throws RangeError when the slot is too high
+   * Sets an account's requests per second (`burst`) and per month (`quota`). Ends the account's present refusal.
+   * @throws RangeError when the slot is too high
    */
   configure(slot: number, burst: number, quota: number): void {
     if (slot >= maxAccounts) throw new RangeError(`account slot is ${slot}, expected below ${maxAccounts}`);
@@ -120,7 +129,7 @@ export class PermitTable implements Ceilings {
     return ms > maxRefusalMs ? 0 : Math.max(0, ms);
   }
 
-  /** Counts requests that begin to wait, or with a negative number requests that wait no longer. */
+  /** Counts requests that begin to wait. A negative number counts requests that wait no longer. */
   wait(slot: number, count: number): void {
     Atomics.add(this.#words, slot * slotWords + waitingWord, count);
     if (count > 0) Atomics.add(this.#words, slot * slotWords + askedWord, count);
@@ -131,7 +140,7 @@ export class PermitTable implements Ceilings {
     Atomics.add(this.#words, slot * slotWords + failedWords + (month & 1), 1);
   }
 
-  /** Returns the requests of a month, as far as known; undefined for another month than that of the account's counts. */
+  /** Returns the requests of a month, as far as known; undefined if the account's counts are of another month. */
   used(slot: number, month: number): number | undefined {
     const base = slot * slotWords;
     if (Atomics.load(this.#words, base + monthWord) !== month) return undefined;
@@ -197,7 +206,7 @@ export class PermitTable implements Ceilings {
     Atomics.store(this.#words, slot * slotWords + expiryWord, expiryMs);
   }
 
-  /** Takes permits out, so that at most `kept` are held. @returns the number that was taken out */
+  /** Removes permits, so that at most `kept` are held. @returns the number of removed permits */
   keep(slot: number, kept: number): number {
     const at = slot * slotWords + heldWord;
     for (let held = Atomics.load(this.#words, at); held > kept; ) {
@@ -209,8 +218,8 @@ export class PermitTable implements Ceilings {
   }
 
   /**
-   * Refuses requests without a permit at once, until a time at most a second from now. @param reason what `admit`
-   * returns
+   * Refuses requests without a permit immediately, until a time that is at most a second from now.
+   * @param reason what `admit` returns
    */
   refuse(slot: number, untilMs: number, reason: number): void {
     const base = slot * slotWords;
@@ -218,12 +227,12 @@ export class PermitTable implements Ceilings {
     Atomics.store(this.#words, base + reasonWord, reason);
   }
 
-  /** Sets the requests of the account's month, in which permits count as used. */
+  /** Sets the requests of the account's month. The permits held count as used. */
   count(slot: number, used: number): void {
     Atomics.store(this.#words, slot * slotWords + usedWord, used);
   }
 
-  /** Takes the number of requests to uncount of a month. */
+  /** Returns the number of permits of a month to uncount, and resets it. */
   takeFailed(slot: number, month: number): number {
     return Atomics.exchange(this.#words, slot * slotWords + failedWords + (month & 1), 0);
   }

@@ -19,7 +19,7 @@ export function eventTypeOf(threshold: number): "quota.warning" | "quota.exhaust
   return threshold < 100 ? "quota.warning" : "quota.exhausted";
 }
 
-/** A month's count of an account, as last looked at and now. */
+/** An account's count of a month: `before` at the last check, and `used` now. */
 export interface Counted {
   /** `YYYY-MM` */
   month: string;
@@ -28,9 +28,9 @@ export interface Counted {
 }
 
 /**
- * Records the event of each threshold that a count has reached, unless it is recorded already. An event has the count
- * at the crossing, which may be lower than the count now. If a changed quota was crossed without a request, the event
- * has the count before. Returns the new events.
+ * Records the event of each threshold that a count has reached, unless it is recorded already. An event has the count at
+ * the crossing, which may be lower than the count now. If a changed quota was crossed without a request, the event has
+ * the count `before`. Returns the new events.
  */
 export function recordEvents(
   store: Store,
@@ -87,7 +87,7 @@ export function channelsOf(account: Account): Channel[] {
 
 const payloadSchema = v.object({
   data: v.object({
-    // ASCII only, because the name becomes part of an e-mail header.
+    // The name is ASCII only, because it becomes part of an e-mail header.
     account: v.pipe(v.string(), v.regex(/^[ -~]*$/)),
     plan: v.string(),
     month: v.string(),

@@ -41,7 +41,7 @@ interface AccountEntry {
 
 interface Tables {
   keys: KeyTable;
-  /** Permits, if servers share the accounts. Then the requests are counted in their database. */
+  /** A `PermitTable` if servers share the accounts. Requests are then counted in the shared database. */
   ceilings: Limits | PermitTable;
   names: AccountNames;
   days: UsageDays;
@@ -50,7 +50,7 @@ interface Tables {
 
 /**
  * Shared memory holds two months: the month of the time `lookBackMs` ago, and the next one. If the clock is changed by
- * less than that, its month is still one of the two.
+ * less than `lookBackMs`, its month is still one of the two.
  */
 export const lookBackMs = 14 * dayMs;
 
@@ -118,7 +118,7 @@ export class Accounts {
     return this.#entries.get(id)?.slot;
   }
 
-  /** All account slots that are in use, with their accounts' names. */
+  /** Returns all account slots that are in use, with their accounts' names. */
   *names(): Iterable<[slot: number, name: string]> {
     for (const { slot, account } of this.#entries.values()) yield [slot, account.name];
   }
@@ -218,7 +218,7 @@ export class Accounts {
     }
   }
 
-  /** Notes which thresholds of the quota before a change were crossed since the last save. */
+  /** Records which thresholds of the old quota were crossed since the last save. Called when the quota changes. */
   #noteCrossings(entry: AccountEntry, quota: number): void {
     for (const count of entry.counts) {
       // A month that is over keeps its quota.
@@ -281,7 +281,7 @@ export class Accounts {
       for (const count of counts) {
         const used = this.#limits.used(slot, count.month) ?? count.used;
         if (used === count.written) continue;
-        // The quota of a month that is over may be another one. Then `save` finds nothing new.
+        // A month that is over may have another quota. For such a month, `save` would find nothing new.
         const isReached = reached(used, account.quota) > (account.quota === count.quota ? count.recorded : 0);
         if (isReached && count.month >= this.#monthOfDays) return this.save(nowMs);
         changed.push({ id: account.id, count, used });
@@ -295,8 +295,9 @@ export class Accounts {
   }
 
   /**
-   * Saves changed counts, their events, and the days on which keys were last used. After a failure, all changed counts
-   * are saved again. @returns the new events
+   * Saves changed counts, their events, and the days on which keys were last used. After a failure, the next call saves
+   * all changed counts.
+   * @returns the new events
    */
   save(nowMs: number): StoredEvent[] {
     const thisMonth = monthOf(nowMs);
@@ -363,8 +364,9 @@ export class Accounts {
 }
 
 /**
- * Returns the day for which a month's count is saved now: today, or the last day of a month that is over. Undefined if the
- * month is still to come, because the clock was set back: its first day would take the requests of all its days.
+ * Returns the day for which a month's count is saved now: today, or the last day of a month that is over. Returns
+ * undefined if the month hasn't begun, because the clock was set back. Otherwise the month's first day would get the
+ * requests of all its days.
  */
 function dayWithin(month: number, nowMs: number): string | undefined {
   if (nowMs < startOfMonth(month)) return undefined;

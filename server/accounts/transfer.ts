@@ -18,7 +18,7 @@ export interface MovedAccount {
   rows: { table: MovedTable; row: MovedRow }[];
 }
 
-/** What the server needs of a value, in words and as a check. */
+/** A requirement for a value: in words, and as a check. */
 type Need = readonly [expected: string, isMet: (value: unknown) => boolean];
 
 const whole = (min: number, max: number): Need => [
@@ -36,7 +36,7 @@ const plainText = text(
 );
 /** New ids continue from the largest one, and must stay safe integers. */
 const id = whole(1, 2 ** 40);
-/** Maximum accounts of one change. Servers that share accounts apply a change at one go. */
+/** Maximum number of accounts in one change. Servers that share accounts apply a change as a whole. */
 export const maxAccountsPerChange = 500;
 /** Counters have 32 bits. */
 const maxCount = 2 ** 31 - 1;
@@ -52,7 +52,7 @@ function isJson(value: unknown): boolean {
   }
 }
 
-/** What the server needs, by column. A column in two tables with different needs is named with its table. */
+/** The requirements for values, by column. A column in two tables with different needs is named with its table. */
 const needs: Record<string, Need> = {
   "accounts.id": id,
   "accounts.name": text(`1 to ${maxNameLength} ASCII characters`, new RegExp(`^[ -~]{1,${maxNameLength}}$`)),
@@ -70,7 +70,7 @@ const needs: Record<string, Need> = {
   event: word,
   channel: word,
   state: word,
-  // Events in memory have seven bits for it.
+  // Events in memory have seven bits for the threshold.
   threshold: whole(1, 127),
   payload: ["JSON", isJson],
   tries: whole(0, maxCount),
@@ -83,11 +83,14 @@ const needs: Record<string, Need> = {
  */
 export function readAccounts(file: string): MovedAccount[] {
   const accounts = new Map<unknown, MovedAccount>();
-  /** The account of each key and each event, by id. Rows of other tables belong to these. */
+  /**
+   * The account of each key and of each event, by the key's or the event's id. Rows of some tables name a key or an
+   * event.
+   */
   const owners = { keys: new Map<unknown, unknown>(), events: new Map<unknown, unknown>() };
   const rotated: MovedRow[] = [];
   readRows(file, (table, row) => {
-    // A deleted account, or a link that wasn't used.
+    // Leaves out deleted accounts and links that weren't used.
     if ((table === "accounts" && row.name === null) || (table === "signups" && row.account === null)) return;
     checkRow(file, table, row);
     if (table === "accounts" && !accounts.has(row.id))
@@ -127,7 +130,7 @@ function tryOut(accounts: readonly MovedAccount[], file: string): void {
 
 function checkRow(file: string, table: MovedTable, row: MovedRow): void {
   for (const [column, value] of Object.entries(row)) {
-    // Other columns that may not be null have constraints.
+    // The tables' constraints refuse null in other columns that may not be null.
     if (value === null && column !== "id") continue;
     const known = needs[`${table}.${column}`] ?? needs[column];
     const [expected, isMet] = known ?? (/_(?:at|until)$/.test(column) ? instant : plainText);

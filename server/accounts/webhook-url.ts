@@ -23,7 +23,8 @@ const dottedName = /^(?!.{254})(?:[^.]{1,63}\.)+[^.]{1,63}$/;
 export function webhookFault(url: string, allowLoopback: boolean): string | undefined {
   const fault = storedWebhookFault(url, allowLoopback);
   if (fault !== undefined) return fault;
-  // A parser drops what follows a raw #. An earlier release may have stored such a URL, which still works.
+  // A parser drops what follows a raw #. This is checked only here, so that such a URL from an earlier release still
+  // works.
   if (url.includes("#")) return "a URL without #: write %23";
   const { hostname, port } = new URL(url);
   // Nothing listens on port 0.

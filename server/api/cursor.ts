@@ -29,8 +29,8 @@ const path = Buffer.alloc(pagesPath.length + Math.ceil(maxBytes / 3) * 4);
 path.write(pagesPath, "latin1");
 
 /**
- * The length and checksum of the bytes with which all cursors of a list begin. Kept for the list that was last used.
- * `of` is the image's description instead of the image, so that retired images can be freed.
+ * The length and checksum of the bytes with which all cursors of a list begin. They are kept for the list that was last
+ * used. `of` is the image's description instead of the image, so that retired images can be freed.
  */
 let start: { of: Image["description"]; list: string; length: number; check: number } | undefined;
 
@@ -65,7 +65,10 @@ function write(text: string, at: number, before?: number): number {
 
 const digits = Buffer.from("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_");
 
-/** Writes into `path` as base64url without padding (RFC 4648, 5). @returns the position after the text */
+/**
+ * Writes the first `length` bytes of `bytes` into `path`, as base64url without padding (RFC 4648, 5).
+ * @returns the position after the text
+ */
 function writeBase64(length: number): number {
   let at = pagesPath.length;
   // The bytes after the text are cleared, because the spare bits of the last letter must be zero.
@@ -96,7 +99,9 @@ export function decodeCursor(cursor: string): Cursor | undefined {
 const seed = 0x811c9dc5;
 const prime = 0x01000193;
 
-/** Computes a text's 32-bit FNV-1a hash, continued from a previous hash. A changed letter always changes the hash. */
+/**
+ * Computes a text's 32-bit FNV-1a hash, continued from a previous hash. A change of one letter always changes the hash.
+ */
 function hashOf(text: string, before = seed): number {
   let hash = before;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), prime);

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 
-/** The parts of the schemas of responses: each has a description for the OpenAPI document. */
+/** Makes parts of the schemas of responses, with descriptions for the OpenAPI document. */
 
 export const described = <Schema extends v.GenericSchema>(description: string, schema: Schema) =>
   v.pipe(schema, v.description(description));
@@ -15,7 +15,7 @@ export const rows = <Entries extends v.ObjectEntries>(description: string, title
   described(description, v.array(v.pipe(v.object(entries), v.title(title))));
 export const text = (description: string, example: string) =>
   v.pipe(v.string(), v.description(description), v.examples([example]));
-/** Makes a schema a component. */
+/** Gives a schema a title, so that it becomes a component of the OpenAPI document. */
 export const titled = <Schema extends v.GenericSchema>(title: string, schema: Schema) =>
   v.pipe(schema, v.title(title));
 export const dollars = (description: string) => v.pipe(v.number(), v.minValue(0), v.description(description));

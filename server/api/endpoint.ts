@@ -31,8 +31,8 @@ export class Context {
   /** Whether the answer shows the account's state. */
   isLive = false;
   /**
-   * Whether the answer never changes, because the request names all data versions that the answer uses. Undefined: it
-   * never changes if the path names an exact version or a page.
+   * Whether the answer never changes, because the request names all data versions that the answer uses. If this is
+   * undefined, the answer never changes if the path names an exact version or a page.
    */
   isPinned: boolean | undefined;
   readonly #usage: () => Usage;
@@ -122,7 +122,10 @@ export interface Endpoint<Answer extends object = object> {
    * @throws ApiError `missing_parameter`, `invalid_parameter` or `not_found`
    */
   answer(context: Context, query: string): Uint8Array | FileBody;
-  /** Makes the same answer before it is written as JSON, for the pages; bytes where there is no such object. */
+  /**
+   * Makes the same answer as an object, before it is written as JSON. Returns bytes or a file if there is no such
+   * object.
+   */
   value(context: Context, query: string): Answer;
   keyed?: Keyed;
 }
@@ -147,7 +150,10 @@ type Unchanged<Value> = Value extends object
 /** What an answer is made from: a file, the bytes of a JSON body, or the object that is written as JSON. */
 type AnswerOf<Response extends v.GenericSchema> = Uint8Array | FileBody | Unchanged<v.InferInput<Response>>;
 
-/** Defines an endpoint. Its `answer` gets the checked parameters. The compiler compares what it returns with `response`. */
+/**
+ * Defines an endpoint. Its `answer` gets the checked parameters. The compiler compares the result of `answer` with
+ * `response`.
+ */
 export function endpoint<Schema extends Parameters, Response extends v.GenericSchema<object>>(
   definition: Omit<Endpoint, "parameters" | "response" | "answer" | "value"> & {
     parameters: v.ObjectSchema<Schema, undefined>;

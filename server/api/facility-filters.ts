@@ -19,9 +19,12 @@ import { count, dollars as dollarsIn, textOrNull, textsOrNull } from "./describe
 import { ApiError } from "./errors.ts";
 import { ccns, dollars, place, states, textUpTo } from "./parameters.ts";
 
-/** What narrows a list of facilities. Each filter is one row of a table, and everything else follows from its row. */
+/**
+ * The filters that narrow a list of facilities. Each filter is one row of a table, and everything else follows from its
+ * row.
+ */
 
-/** A parameter without which others mean nothing. */
+/** A parameter that other parameters require. */
 export type Needed = "procedure" | "near";
 
 interface Where {
@@ -41,7 +44,10 @@ interface Described<Of extends Schema> {
   echo: v.GenericSchema<Echoed<v.InferOutput<Of>> | null>;
 }
 
-/** A filter by hospital or place. Only `within` requires another parameter, `near`, whose circle it sets. */
+/**
+ * A filter by hospital or place. Of these filters, only `within` requires another parameter: `near`, whose radius it
+ * sets.
+ */
 interface PlaceFilter<Of extends Schema> extends Described<Of> {
   needs?: "near";
   differing?: undefined;
@@ -52,10 +58,10 @@ interface PlaceFilter<Of extends Schema> extends Described<Of> {
   ): Partial<Pick<FacilityFilter, "states" | "near">> & { conditions?: readonly FacilityCondition[] };
 }
 
-/** A filter by a hospital's row for a procedure, which it requires. */
+/** A filter by a hospital's row for a procedure. It requires the parameter `procedure`. */
 interface RowFilter<Of extends Schema> extends Described<Of> {
   needs: "procedure";
-  /** What is different at facilities that only this filter leaves out, for a 404. */
+  /** What differs at facilities that only this filter leaves out. The error 404 names it. */
   differing: string;
   narrow(
     value: v.InferOutput<Of>,
@@ -107,7 +113,7 @@ function define<Each extends Record<string, Schema>>(table: Table<Each>) {
       Object.fromEntries(names.map((name) => [name, values[name] ?? null])) as {
         [Name in keyof Each]: v.InferOutput<Each[Name]> | null;
       },
-    /** The parameters that are given without the one that they require. */
+    /** Returns the parameters that are given without the parameter that they require. */
     lacking: (values: Values<Each> & { readonly procedure?: unknown }) =>
       names.flatMap((name) => {
         const { needs } = table[name];
@@ -115,20 +121,20 @@ function define<Each extends Record<string, Schema>>(table: Table<Each>) {
           ? []
           : { name: String(name), needs };
       }),
-    /** The conditions of a request. */
+    /** Returns the conditions of a request. */
     filterOf: (values: Values<Each>, where: Where) => joined(names, values, where),
-    /** The conditions of a request on the place alone. */
+    /** Returns the conditions of a request without those on a hospital's row. */
     placeOf: (values: Values<Each>, where: Where): FacilityFilter => {
       const places = names.filter((name) => table[name].differing === undefined);
       return { ...joined(places, values, where), status: "all" };
     },
-    /** What may be different at the facilities of a place that a request leaves out. */
+    /** What may differ at the facilities that only the conditions on rows leave out. */
     differing: [...new Set(names.flatMap((name) => table[name].differing ?? []))].toReversed(),
   };
 }
 
 /**
- * Makes the error for a parameter that means nothing without another one.
+ * Makes the error for a parameter that is given without the parameter that it requires.
  * @param what the parameter, perhaps with its value
  */
 export const lacks = (param: string, what: string, needs: Needed) =>

@@ -65,6 +65,8 @@ function placeOf(image: Image, asked: string) {
   });
 }
 
-/** The last ZIP code in a text, which decides what place it is: `Springfield, IL 62704`, `62704-1234`. */
+/**
+ * Returns the last ZIP code in a text, such as `Springfield, IL 62704` or `62704-1234`. It decides which place is meant.
+ */
 const zipIn = (text: string): string | undefined =>
   [...text.matchAll(/(?<!\d)(\d{5})(?:-\d{4})?(?!\d)/g)].at(-1)?.[1];

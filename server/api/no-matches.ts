@@ -42,7 +42,7 @@ export function noMatches(
 ): ApiError {
   const what = `no ${kind} matches ${echo(text)}`;
   const reasons = why === undefined ? [] : reasonsFor(image, kind, text, why);
-  // What is absent matters more than other states, and than a code or a ZIP code beside it.
+  // What this data can't have is reported first. It matters more than matches in other states, a code or a ZIP code.
   if (absent.length > 0) return notHeld(image, what, absent);
   const elsewhere = why?.emptyState === undefined ? (why?.elsewhere.length ?? 0) : 0;
   if (elsewhere > 0)
@@ -57,7 +57,7 @@ export function noMatches(
   return reason === undefined ? wordWithout(image, kind, text, what, why) : notFound(image, what, reason);
 }
 
-/** What a text names that this data has nothing for, the most telling first. */
+/** Returns the reasons why nothing matches a text. The most telling reason comes first. */
 function reasonsFor(image: Image, kind: DocumentKind, text: string, why: NoMatch): string[] {
   const { otherCode, code, isHere, region, emptyState, ccn, place, word } = why;
   const reasons = [

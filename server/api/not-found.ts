@@ -30,7 +30,7 @@ import { shortCcn } from "./parameters.ts";
 
 const oneOrMore = new Intl.ListFormat("en-GB", { type: "disjunction" });
 
-/** Coverage by data version. Computed once per thread, because it reads every facility. */
+/** Coverage by data version. It is computed once per thread, because this reads every facility. */
 const coverages = new WeakMap<Image, Coverage>();
 
 /** Returns an image's coverage, which is computed at the first call for the image. */
@@ -63,7 +63,7 @@ export function noPrices(
   return notFound(image, `no prices for procedure ${echo(code)}${inState(state)}`, reason);
 }
 
-/** Makes the error for a procedure of the data without prices around a place. */
+/** Makes the error for a known procedure that has no prices around a place. */
 export function noPricesAround(
   image: Image,
   code: string,
@@ -85,7 +85,7 @@ const milesText = (miles: number) => `${miles} mile${miles === 1 ? "" : "s"}`;
 const nameOf = ({ description }: Image) => versionName(description.provenance);
 
 /**
- * Makes the error for a procedure that is unknown or has no prices in all of `images`.
+ * Makes the error for a procedure that no image has, or that has no prices in any of `images`.
  * @param images the requested images if `isChosen`, otherwise the newest image of each year
  */
 export function noTrend(
@@ -105,7 +105,9 @@ export function noTrend(
   return withReason(what, reason);
 }
 
-/** Makes the error for a facility without a row of a procedure in any of some data versions. For the parameters see `noTrend`. */
+/**
+ * Makes the error for a facility that has no row of a procedure in any of `images`. For the parameters, see `noTrend`.
+ */
 export function noFacilityTrend(
   images: readonly Image[],
   ccn: string,
@@ -200,7 +202,7 @@ export function noProcedures(image: Image, state: string | undefined, minFacilit
   );
 }
 
-/** Makes the error for an unknown facility. It names the newest data version that has the facility. */
+/** Makes the error for an unknown facility. It names the newest data version that has the facility, if there is one. */
 export function noFacility(versions: Versions, image: Image, ccn: string): ApiError {
   const elsewhere = whereElse(versions, (other) => findFacility(other, ccn) >= 0);
   return notFound(image, `there is no facility ${echo(ccn)}`, elsewhere ?? shortCcn(ccn));
@@ -223,8 +225,8 @@ const searchPath = (q: string) => `${basePath}/search?${new URLSearchParams({ ty
 const maxSearchCharacters = 64;
 
 /**
- * Says how to find the procedure group that is meant by a text in another form than a group's code: a HCPCS or CPT
- * code, or words. Undefined for four digits.
+ * Says how to find the procedure group that is meant by a text in another form than a group's code: a HCPCS or CPT code,
+ * or words. Returns undefined for four digits.
  */
 function wayToGroup(image: Image, asked: string): string | undefined {
   if (procedureCodePattern.test(asked)) return undefined;

@@ -100,7 +100,7 @@ function isVariant(schema: v.GenericSchema | { type: string }): schema is Varian
   return schema.type === "variant";
 }
 
-/** The OpenAPI discriminator of a union names the property whose value selects the schema. */
+/** Makes the OpenAPI discriminator of a union. It names the property whose value selects the schema. */
 function discriminatorOf({ key: propertyName, options }: Variant) {
   const mapping = options.flatMap((option) => {
     if (!("entries" in option)) return [];
@@ -214,7 +214,8 @@ function withoutTitled(part: unknown, schemas: Record<string, unknown>): unknown
   if (typeof part !== "object" || part === null) return part;
   const inner = Object.entries(part).map(([key, value]) => [key, withoutTitled(value, schemas)]);
   const schema: Record<string, unknown> = Object.fromEntries(inner);
-  // The examples of answers show the values of fields, and the answers have no negative numbers.
+  // Examples and minimums of 0 are left out, because the examples of answers show the values of fields, and no answer
+  // has negative numbers.
   if (schema.minimum === 0) delete schema.minimum;
   if (Array.isArray(schema.examples)) delete schema.examples;
   const { title } = schema;
@@ -246,7 +247,7 @@ function queryParameter([name, schema]: [string, v.GenericSchema]) {
   };
 }
 
-/** The query parameters that several operations have, by their names in the document. */
+/** Returns the query parameters that several operations have, by their names in the document. */
 function sharedParameters(entries: readonly Endpoint[]): Record<string, object> {
   const shared: Record<string, object> = {};
   const all = entries.flatMap(({ parameters }) => Object.entries(parameters.entries).map(queryParameter));
@@ -350,13 +351,13 @@ const cacheHeaders = {
   Vary: reference("headers", "Vary"),
 };
 
-/** Names without an example are left out. */
+/** Returns the examples with these names. Leaves out names without an example. */
 const examplesOf = (...names: string[]) =>
   Object.fromEntries(
     names.filter((name) => name in examples).map((name) => [name, { value: shortened(examples[name]) }]),
   );
 
-/** A response for errors of one status, which all have the same headers. */
+/** Describes the response for errors of one status, which all have the same headers. */
 function errorResponse(types: readonly ApiErrorType[]) {
   const { headers: own = [] } = apiErrors[types[0]];
   const ownHeaders = own.map(({ name, description, value, pattern }) => {
@@ -380,7 +381,10 @@ function errorResponse(types: readonly ApiErrorType[]) {
   };
 }
 
-/** The name of the response for errors of some types: their status, or `400-missing` if a parameter may be missing. */
+/**
+ * Returns the name of the response for errors of some types: their status, or `400-missing` if a parameter may be
+ * missing.
+ */
 const responseName = (types: readonly ApiErrorType[]) =>
   types.includes("missing_parameter") ? "400-missing" : statusOf(types[0]);
 
@@ -396,7 +400,7 @@ const responses = {
   503: errorResponse(["service_unavailable"]),
 };
 
-/** The types of an operation's own errors, by status. */
+/** Returns the types of an operation's own errors, by status. */
 function refusalsOf({ errors = [], segment, kind }: Endpoint): [status: string, types: ApiErrorType[]][] {
   const possible = new Set<ApiErrorType>([...errors, "invalid_parameter"]);
   if (kind === "versioned") possible.add("not_found");
@@ -448,7 +452,7 @@ function responsesOf(entry: Endpoint) {
   };
 }
 
-/** The newest data, and one data version. */
+/** The servers that the document names: for the newest data, and for one data version. */
 const servers = {
   newest: { url: basePath },
   ofVersion: {
@@ -574,7 +578,7 @@ function outlineOf({ path, kind, summary, segment, parameters }: Endpoint): Outl
   };
 }
 
-/** The default of a parameter; null if it has none. */
+/** Returns the default of a parameter; null if it has none. */
 function defaultIn(schema: object): string | number | null {
   const given = "default" in schema ? schema.default : undefined;
   return typeof given === "string" || typeof given === "number" ? given : null;

@@ -9,7 +9,7 @@ export function badCursor(segment: string): ApiError {
   return new ApiError("invalid_parameter", message, { param: "cursor" });
 }
 
-/** Makes the error for a cursor of a list that another release had, in another order. */
+/** Makes the error for a cursor of another release, in which the list had another order. */
 export function cursorOfOtherRelease(segment: string): ApiError {
   const message = `${echo(segment)} is a cursor of another release, whose list has another order: begin again with the first page`;
   return new ApiError("invalid_parameter", message, { param: "cursor" });

@@ -9,8 +9,8 @@ import { ApiError, echo, echoBare } from "./errors.ts";
 export type Parameters = v.ObjectEntries;
 
 /**
- * Parses a query, without its `?`, into decoded values by name, without spaces at their ends. Control characters and
- * repeated names are errors.
+ * Parses a query, without its `?`. Returns the decoded values by name, without spaces at their ends. Control characters
+ * and repeated names are errors.
  * @throws ApiError `invalid_parameter`
  */
 export function parseQuery(query: string): Map<string, string> {
@@ -170,9 +170,9 @@ export const state = v.optional(
 );
 
 /**
- * A list of 1 to `most` values, separated by commas. Spaces around a value don't matter, and a value that is repeated
- * counts once.
- * @param pattern of a value
+ * Makes the schema of a list of 1 to `most` values, separated by commas. Spaces around a value don't matter, and a
+ * repeated value counts once.
+ * @param pattern the pattern of a value
  * @param isValue tells whether a text that fits the pattern is a value
  * @param write writes a value in its usual form
  * @param key values with the same key are the same value; the first of them is kept

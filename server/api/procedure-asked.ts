@@ -14,13 +14,13 @@ import { groupWritten, noProcedure } from "./not-found.ts";
 /** Finds the procedure group that a request asks for by its APC code, by words, or by a HCPCS code. */
 
 export interface ProcedureAsked {
-  /** Position of the procedure. */
+  /** The procedure's index in the image. */
   procedure: number;
   code: string;
   name: string;
-  /** Its name in plain words; null if there is none. */
+  /** The group's name in plain words; null if there is none. */
   title: string | null;
-  /** Whether it was found by words or by a HCPCS code. */
+  /** Whether the group was found by words or by a HCPCS code. */
   isSearched: boolean;
   /** What the words also ask for and this data can't have. */
   absent: readonly Absent[];
@@ -31,7 +31,7 @@ export const maxCandidates = 5;
 /**
  * Finds the procedure group that is asked for.
  *
- * @throws ApiError `invalid_parameter` where several groups fit, or the words have a place; `not_found` where none fits
+ * @throws ApiError `invalid_parameter` if several groups fit, or the words have a place; `not_found` if no group fits
  */
 export function procedureAsked(versions: Versions, image: Image, asked: string): ProcedureAsked {
   const written = groupWritten(image, asked);

@@ -263,7 +263,7 @@ const statusOfRow = titled(
     v.picklist(rowStatuses),
   ),
 );
-/** Fields that only priced rows have. */
+/** Fields that are null unless the row is priced. */
 const ifPriced = {
   submitted_charge: v.nullable(priceFields.submitted_charge),
   medicare_allowed: v.nullable(priceFields.medicare_allowed),

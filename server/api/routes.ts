@@ -98,7 +98,7 @@ export const keyedPaths: ReadonlyMap<string, Keyed> = new Map(
   allEndpoints.flatMap(({ path, keyed }) => (keyed === undefined ? [] : [[basePath + path, keyed]])),
 );
 
-/** All paths without a parameter. */
+/** The paths of all endpoints that have no parameter in their path. These paths name no data version. */
 export const exactPaths: readonly string[] = allEndpoints
   .filter(({ segment }) => segment === undefined)
   .map(({ path }) => basePath + path);

@@ -18,7 +18,7 @@ export function verifyOf({ sourceUrl, sourceSha256 }: Provenance) {
   return { file, source_url: sourceUrl, sha256: sourceSha256, sql: countsSql(file ?? unnamedFile) };
 }
 
-/** A row is priced if both amounts are above 0. */
+/** Returns SQL that counts the rows of CMS's file. A row is priced if both amounts are above 0. */
 function countsSql(file: string): string {
   const counts = [
     "count(*) AS rows",
@@ -39,7 +39,10 @@ const isOptional = ({ name }: SnapshotColumn) => !requiredColumns.has(name);
 const absentColumns = snapshotColumns
   .filter(isOptional)
   .map(({ name, part }) => `NULL::${part === "rows" ? "INTEGER" : "VARCHAR"} AS ${name}`);
-/** Distinct lines of JSON, which are in the order of their first texts: CCNs and codes have one length. */
+/**
+ * Returns SQL for a part's distinct lines of JSON. Sorting the lines sorts them by CCN or code, because all CCNs have
+ * the same length, and so do all codes.
+ */
 function linesSql(part: "facilities" | "procedures"): string {
   const texts = namesOf(part).map((name) => (requiredColumns.has(name) ? name : `coalesce(${name}, '')`));
   const line = `json_array(${texts.join(", ")}) || chr(10)`;
@@ -50,7 +53,7 @@ const contentHeader = ["'hcqs-content'", schemaVersion, "count(*)", "max(facilit
 
 /**
  * Returns a statement for DuckDB that gives a data version's `content_sha256` from its file of `/export.parquet`.
- * `checksums` in `engine/snapshot/snapshot.ts` has what goes into it.
+ * `checksums` in `engine/snapshot/snapshot.ts` says what goes into the checksum.
  */
 export const contentSql = (version: string): string =>
   `WITH file AS (

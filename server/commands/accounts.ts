@@ -92,7 +92,7 @@ function remove([name, ...more]: string[], { store }: Context): CommandOutput {
 const counted = (count: number, what: string, of = "") =>
   `${count} ${what}${count === 1 ? "" : "s"}${of && ` ${of}`}`;
 
-/** During the overlap, both the old and the new secret sign. */
+/** Gives a webhook a new signing secret. During the overlap, both the old and the new secret sign. */
 function rotateSecret([name, ...args]: string[], { store, now }: Context): CommandOutput {
   const account = findAccount(store, "rotate-secret", name);
   const { overlap } = readOptions("accounts rotate-secret", overlapOptions, args);
@@ -139,12 +139,12 @@ function readFile(args: string[]): MovedAccount[] {
 
 function importAll(args: string[], { store, accounts }: Context): CommandOutput {
   const { file } = importArguments(args);
-  // Refuses the whole file before anything of it is stored.
+  // If an account of the file conflicts, the whole file is refused before anything is stored.
   checkFree(store, accounts, file);
   return importFrom(0, store, accounts, file);
 }
 
-/** Imports the next accounts, beginning with the one at an index. */
+/** Imports at most `maxAccountsPerChange` accounts, beginning with the account at index `start`. */
 function importFrom(
   start: number,
   store: Store,

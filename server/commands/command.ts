@@ -35,9 +35,9 @@ interface Help {
   about: string;
 }
 
-/** A command on the folder `STATE_DIR`. It is refused where servers share their state in a database. */
+/** A command on the folder `STATE_DIR`. It is refused if servers share their state in a database. */
 interface FolderSubcommand extends Help {
-  /** What to use instead where DATABASE_URL is set. */
+  /** The error if DATABASE_URL is set. It says what to use instead. */
   sharedInstead: string;
   onFolder(args: string[], stateDir: string): string;
 }
@@ -45,9 +45,12 @@ interface FolderSubcommand extends Help {
 interface Subcommand extends Help {
   /** If false, a missing state is an error, because STATE_DIR may be mistyped. */
   makesState?: boolean;
-  /** Whether the command reads all at one moment and without a lock, so that a server can write meanwhile. */
+  /**
+   * Whether the command only reads. It reads everything as of one moment and without a lock, so that a server can write
+   * meanwhile.
+   */
   onlyReads?: boolean;
-  /** Whether the command ends somebody's access. On a full disk it uses the room that is reserved there. */
+  /** Whether the command ends somebody's access. On a full disk, such a command uses the reserve of room. */
   endsAccess?: boolean;
   read?(args: string[]): MovedAccount[];
   run(args: string[], context: Context): CommandOutput;
@@ -72,7 +75,7 @@ STATE_DIR names the folder of the state (default: var), whether a server runs on
 }
 
 /**
- * Runs an operator's command on the state. On this machine's state, it is one transaction, so a failure changes
+ * Runs an operator's command on the state. On this machine's state, the command is one transaction, so a failure changes
  * nothing.
  */
 export async function runCommand(
@@ -164,7 +167,7 @@ function rehearse(work: Work): void {
 
 type Work = (store: Store) => CommandOutput;
 
-/** Runs work with its rest. */
+/** Runs work, and then its rest until nothing is left. */
 function runAll(work: Work, store: Store): CommandOutput {
   let output = work(store);
   while (output.rest !== undefined) output = output.rest.run(store);

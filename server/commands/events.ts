@@ -35,8 +35,9 @@ function list(args: string[], { store }: Context): CommandOutput {
 }
 
 /**
- * Sends an event again by each channel that hasn't delivered it, or by all channels if all have. The event keeps its
- * place in the account's order, so it waits for earlier pending events, and later events wait for it.
+ * Sends an event again by each of the account's channels that hasn't delivered it. If all have delivered it, sends it
+ * again by all of them. The event keeps its place in the account's order, so it waits for earlier pending events, and
+ * later events wait for it.
  */
 function retry([id, ...more]: string[], { store, now }: Context): CommandOutput {
   if (id === undefined) throw new Error("events retry needs an event's id, as events list shows it");

@@ -136,7 +136,7 @@ async function fetchOffer(offer: Offer, options: FetchOptions, caller: Caller, n
   }
 }
 
-/** Downloads a file to `path`, unless it is there. @param check throws if the complete file is wrong */
+/** Downloads a file to `path`, unless the path exists. @param check throws if the complete file is wrong */
 async function downloadOnce(
   url: string,
   path: string,
@@ -150,8 +150,8 @@ async function downloadOnce(
 }
 
 /**
- * Returns the path of the downloaded totals; null if there are none. Without totals, the release is imported without a
- * comparison.
+ * Returns the path of the downloaded totals; null if there are none, or they can't be downloaded. Without totals, the
+ * release is imported without a comparison.
  */
 async function fetchTotals({ totalsUrl }: Offer, out: string, caller: Caller): Promise<string | null> {
   const without = "the release isn't compared with CMS's totals";
@@ -232,7 +232,7 @@ export async function run(args: string[]): Promise<void> {
   await fetchOffer(offer, options, caller, now);
 }
 
-/** Fetches the oldest release first. After a failure, continues with the next release. */
+/** Fetches all offered releases, the oldest first. After a failure, continues with the next release. */
 async function fetchAll(
   offered: readonly Offer[],
   options: FetchOptions,

@@ -38,7 +38,10 @@ const expiryOptions = v.object({
   ),
 });
 
-/** @throws Error when the options differ from an existing account */
+/**
+ * Returns the account that the options name. Makes a new account if there is none.
+ * @throws Error when the options differ from an existing account
+ */
 function accountFor(options: AccountOptions, { store, settings, now }: Context) {
   const known = store.accounts.byName(options.account);
   const wanted = accountAsked(options, known, settings.WEBHOOK_ALLOW_LOOPBACK);
@@ -95,7 +98,7 @@ function update(args: string[], { store, settings }: Context): CommandOutput {
   };
 }
 
-/** A valid key of a suspended account is shown as suspended. */
+/** Returns a key's state as it is shown. A valid key of a suspended account is shown as suspended. */
 const shownState = (key: StoredKey, suspendedAt: number | null, now: Date) => {
   const state = keyState(key, now);
   return state === "active" && suspendedAt !== null ? "suspended" : state;
@@ -148,7 +151,10 @@ function revoke(args: string[], { store, now }: Context): CommandOutput {
   return { result: `revoked key ${key.id} of account ${key.name}\n` };
 }
 
-/** A later expiry makes an expired key work again. @throws Error when the key is revoked, or the time is past */
+/**
+ * Changes when a key expires. A later expiry makes an expired key work again.
+ * @throws Error when the key is revoked, or the time is past
+ */
 function expire([id, ...args]: string[], { store, now }: Context): CommandOutput {
   const key = findKey(store, "expire", id === undefined ? [] : [id]);
   const { at: asked } = readOptions("keys expire", expiryOptions, args);

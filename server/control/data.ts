@@ -12,11 +12,11 @@ import type { Health, State } from "./state.ts";
 /** Loads the snapshots in the folder. An empty default folder is filled with a sample first. */
 
 const sampleYears = [2023, 2024];
-/** How long a start tries again to load files that change while they are loaded. */
+/** How long a start retries to load files that change while they are loaded. */
 export const maxChangingMs = 5000;
-/** Minimum number of such tries, even if they take longer than `maxChangingMs`. */
+/** Minimum number of retries, even if they take longer than `maxChangingMs`. */
 const minFurtherLoads = 2;
-/** The pause before each of these tries. */
+/** The pause before each retry. */
 const changingPauseMs = 250;
 
 /** Checks that there is or will be a snapshot to serve. @throws DataError when there is none */

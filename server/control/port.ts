@@ -34,7 +34,10 @@ async function findFree(host: string, port: number): Promise<number> {
   return typeof address === "object" && address !== null ? address.port : port;
 }
 
-/** Uses a socket in the abstract namespace (unix(7)): it has no file and one owner, and ends with its process. */
+/**
+ * Claims a port by a socket in the abstract namespace (unix(7)). Such a socket has no file and only one owner, and ends
+ * with its process.
+ */
 async function claim(host: string, port: number): Promise<boolean> {
   const mark = createServer().unref();
   try {

@@ -29,8 +29,9 @@ import { closers, end, log, unlessStopping } from "./running.ts";
 /** Starts and stops the serving threads and the page thread, and exchanges messages with them. */
 
 /**
- * Requests leave little garbage, so a larger young generation would only cost memory in each serving thread. A page leaves
- * a megabyte: with 8 MB, what it is made from would be copied again and again until it is done.
+ * Maximum MB of V8's young generation. API requests leave little garbage, so a larger one would only cost memory in each
+ * serving thread. A page leaves a megabyte of garbage. With 8 MB, the objects for a page would be copied again and again
+ * until the page is done.
  */
 const [servingYoungGenerationMb, pageYoungGenerationMb] = [8, 16];
 const servingUrl = new URL("../serving/thread.ts", import.meta.url);
@@ -58,7 +59,7 @@ class Thread {
   #mayEnd = false;
   readonly ended: Promise<void>;
 
-  /** @param ports those of `code` */
+  /** @param ports the ports in `code`, which are transferred to the thread */
   constructor(
     url: URL,
     code: ThreadCode | PageThreadCode,
@@ -113,7 +114,7 @@ class Thread {
 
 export class ServingThreads {
   readonly #threads: Thread[];
-  /** Undefined if no page has numbers. */
+  /** Undefined if no part writes pages with numbers. */
   readonly #pageThread: Thread | undefined;
   /** Rejects when a thread can't start. */
   readonly #failed = Promise.withResolvers<never>();
@@ -125,7 +126,7 @@ export class ServingThreads {
   /** Called when requests wait for permits in a thread. */
   onWait: (thread: number, waits: readonly Wait[]) => void = () => {};
 
-  /** @param part the part that serves pages beside the API */
+  /** @param part the part that serves pages in addition to the API */
   constructor(settings: Settings, part: Pick<PartRun, "serving" | "writing"> | undefined) {
     this.#accessLines = new PerSecond(settings.ACCESS_LOG);
     // The promise is awaited later. Until then, a rejection mustn't be reported as unhandled.
@@ -229,7 +230,10 @@ export class ServingThreads {
     await ask(this.#threads, { type: "publish", published }, "published");
   }
 
-  /** Replaces the pages' files in all threads, in the order of `publish`. Does nothing before the threads listen. */
+  /**
+   * Replaces the pages' files in all threads. The page thread comes first, as in `publish`. Does nothing before the
+   * threads listen.
+   */
   async showPages(files: readonly WebFile[]): Promise<void> {
     if (!this.#isListening) return;
     await this.#askPageThread({ type: "pages", files }, "shown");

@@ -1,9 +1,9 @@
 /** Handles signals from the moment this module loads. The table in ../README.md says what each signal does. */
 
-/** Ask the server to stop. They end the process at once, until `stop` is replaced by an orderly end. */
+/** Signals that ask the server to stop. They end the process immediately until `stop` is replaced by an orderly end. */
 const stopSignals = ["SIGTERM", "SIGINT", "SIGQUIT", "SIGPWR", "SIGXCPU"] as const;
 /**
- * Would end the process without saving, because that is the system's default, but don't ask it to stop. Node would open
+ * Signals that don't ask the server to stop. The system's default would end the process without saving. Node would open
  * its debugger on SIGUSR1; `server/node` turns this off for the time before this module loads.
  */
 const ignoredSignals = [

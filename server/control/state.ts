@@ -13,10 +13,10 @@ import { closers, isStopping, log, repeat } from "./running.ts";
 
 /** Opens the state, applies what commands change, and saves the counts. */
 
-/** Interval between checks for changes by commands, which wait for the next check. */
+/** Interval between checks for changes by commands. A command waits for the next check. */
 const refreshMs = 100;
 export const saveMs = 1000;
-/** Interval between writes of changed counts, which are on the disk after the next save. */
+/** Interval between writes of changed counts. Written counts are on the disk after the next save. */
 export const writeMs = 100;
 /** A state older than this causes a warning at start. */
 const maxFreshMs = 3_600_000;

@@ -31,18 +31,22 @@ import { Health, keepState, openState, saveAtEnd, settleState } from "./state.ts
 const scanMs = 500;
 
 /**
- * Threads of V8, which compile and collect garbage for all other threads. They exist from the beginning, and no other
- * thread but this one does.
+ * V8's helper threads, which compile and collect garbage for all other threads. When this module loads, the process has
+ * only these threads and this one.
  */
 const helpers = threadIds().filter((id) => id !== process.pid);
 /**
- * Nice value of V8's threads while requests are answered. All four compile at once what is new in use, such as a first
- * page. A serving thread on the same core would wait for each in turn, for one tick of the system, which is 4 ms. They
- * come before a load, because a serving thread's collection of garbage waits for them.
+ * Nice value of V8's helper threads while requests are answered. When new code comes into use, such as for a first page,
+ * all four compile at the same time. A serving thread on the same core would wait for each of them for one tick of the
+ * system, which is 4 ms. Their priority is higher than a loader thread's, because a serving thread's garbage collection
+ * waits for them.
  */
 const helperNice = 10;
 
-/** Makes the account `demo` at a trial's first start, unless servers share accounts. @returns the account's key */
+/**
+ * Makes the account `demo` at a trial's first start, unless servers share accounts.
+ * @returns the account's key; undefined if no account was made
+ */
 function createDemo({ isTrial }: Settings, isShared: boolean, store: Store): string | undefined {
   if (isShared || !isTrial || store.accounts.exist()) return undefined;
   return store.atomically(() => {
@@ -63,7 +67,7 @@ async function start({ settings, parts }: Configuration): Promise<void> {
   const operator = await unlessStopping(listenOps(settings, health));
   const sharing = parts.find(({ shareState }) => shareState !== undefined);
   const isShared = sharing !== undefined;
-  // These checks run before a state is made, so that a failed start leaves no state.
+  // These checks run before a state is made, so that a start that fails here leaves no state.
   checkSnapshots(settings);
   for (const part of parts) await part.check?.(isShared);
   if (settings.PORT !== 0) await unlessStopping(claimPort(settings.HOST, settings.PORT));
@@ -161,8 +165,8 @@ async function mailerOf({ SMTP_URL: smtpUrl, MAIL_FROM: from }: Settings): Promi
   return new (await import("../shared/mail.ts")).Mailer({ smtpUrl, from });
 }
 
-// Our own callbacks catch their errors, except `watchHeap`: OutOfMemory ends the server. Other errors come from a
-// library's callback. The server continues.
+// Our own callbacks catch their errors, except those of `watchHeap`: OutOfMemory ends the server. Other errors come from
+// a library's callback, and the server continues.
 process.on("unhandledRejection", (error) => log.error({ reason: reasonOf(error) }, "unhandled error"));
 process.on("uncaughtException", (error) => {
   const { stack } = error;

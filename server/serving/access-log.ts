@@ -23,7 +23,10 @@ type Holder = Required<Pick<Access, "account" | "keyId">>;
 
 interface AccessLogOptions {
   perSecond: number;
-  /** Names of the accounts whose requests are logged; undefined to log all requests. */
+  /**
+   * Names of the accounts whose requests are logged; undefined to log requests of all accounts, and requests without a
+   * key.
+   */
   accounts: readonly string[] | undefined;
   keys: KeyTable;
   names: AccountNames;
@@ -108,7 +111,10 @@ export function requestShown(method: string, path: string, query: string | undef
   return `${withoutKeys(method).slice(0, maxMethodLength)} ${cut(target, maxTargetLength)}`;
 }
 
-/** Paths that may hold the token of a link. The log shows only segments that look like a file's name or a word. */
+/**
+ * Matches paths that may hold the token of a link. Of these paths, the log shows only the segments that look like a
+ * file's name or a word.
+ */
 const withTokens = /^(\/(?:portal|signup))((?:\/.*)?)$/s;
 
 function shownPath(path: string): string {

@@ -5,7 +5,7 @@ interface Keepable {
 }
 
 const maxBytes = 8 * 2 ** 20;
-/** Bytes that an answer takes besides its body. */
+/** Bytes that an answer takes in addition to its body. */
 const overheadBytes = 1024;
 /**
  * Estimated memory per byte of an answer's body: the body, and two compressed forms of a quarter of the body each. A page
@@ -14,8 +14,8 @@ const overheadBytes = 1024;
 const bytesPerBodyByte = 1.5;
 
 /**
- * The answers that a thread keeps, in two generations. A requested old answer becomes young. When the young generation
- * is full, it becomes the old generation, and the answers of the previous old generation are forgotten.
+ * The answers that a thread keeps, in two generations. When an old answer is requested, it becomes young. When the young
+ * generation is full, it becomes the old generation, and the answers of the previous old generation are forgotten.
  */
 export class AnswerCache<Key extends string | number, Answer extends Keepable> {
   #young = new Map<Key, Answer>();
@@ -30,7 +30,7 @@ export class AnswerCache<Key extends string | number, Answer extends Keepable> {
     return old;
   }
 
-  /** Keeps an answer, whose body no later answer may overwrite. */
+  /** Keeps an answer. Its body must not change afterwards. */
   keep(request: Key, answer: Answer): void {
     this.#young.set(request, answer);
     this.#youngBytes += bytesPerBodyByte * answer.bodyBytes + String(request).length + overheadBytes;

@@ -11,9 +11,9 @@ import { Answer, fileReply, Head, headerNames, okLines, type Reply, type Request
 /** Makes the answers to admitted requests, and keeps frequent answers. */
 
 /**
- * Number of equal price queries at which an answer is kept, if they have the usual form and neither Accept-Encoding nor
- * If-None-Match. Making such an answer takes a microsecond, and keeping it costs more. Other answers take longer to
- * make, and are kept at once.
+ * The answer to a price query is kept when the query was made this many times. This holds for queries in the usual form,
+ * without Accept-Encoding and If-None-Match, because making their answers takes a microsecond, and keeping them costs
+ * more. Other answers take longer to make, so most of them are kept the first time.
  */
 const keyedAsksToKeep = 64;
 /** Bytes of the buffer in which answers are made. A new buffer for each answer would cost more than the answer. */
@@ -62,7 +62,7 @@ export class Answers {
     this.#keyedHead = undefined;
   }
 
-  /** Answers a request without an account, with an object. @param path undecoded @throws ApiError */
+  /** Answers a request that has no account. Returns an object. @param path undecoded @throws ApiError */
   read(path: string, query: string): object {
     const target = decodeTarget(resolve(path));
     const context = this.#contextOf(target, () => {
@@ -88,7 +88,8 @@ export class Answers {
     const body = target.endpoint.answer(context, query);
     const isFile = !(body instanceof Uint8Array);
     const isTagged = isFile || target.endpoint.kind === "versioned";
-    // The same content may be compressed anew, so a snapshot file has the ETag of its bytes and isn't immutable.
+    // A snapshot with the same content may be compressed anew. So its file has the ETag of its bytes, and isn't
+    // immutable.
     const signature = isFile ? body.signature : undefined;
     const isFixed = signature === undefined && (context.isPinned ?? isImmutable(this.#versions, target));
     const head = {
@@ -128,7 +129,10 @@ export class Answers {
     return answer.replyTo(request, remaining);
   }
 
-  /** The ETag is changed in place, because a new text would be encoded for each request. */
+  /**
+   * Makes the head of an answer that isn't kept. The ETag is changed in place, because a new text would be encoded for
+   * each request.
+   */
   #headOf(image: Image, key: number, remaining: number): Uint8Array {
     if (this.#keyedHead === undefined) {
       const lines = okLines(`"${tagOfKey(image, 0)}"`, current);
@@ -146,7 +150,7 @@ function isImmutable({ byName }: Versions, { endpoint, version }: Target): boole
   return endpoint.kind === "page" || (version !== null && byName.has(version));
 }
 
-/** The ETag's text, from the request and the data version, which determine the body's bytes. */
+/** Returns the ETag's text, made from the request and the data version. Both determine the body's bytes. */
 function requestTag(image: Image, { endpoint, segment }: Target, query: string): string {
   const key = endpoint.keyed?.read(image, query) ?? -1;
   if (key >= 0) return tagOfKey(image, key);
@@ -155,7 +159,10 @@ function requestTag(image: Image, { endpoint, segment }: Target, query: string):
   return `${tagStart(image)}${isShort ? request : digest(request)}`;
 }
 
-/** The ETag's text for a query that is read as a number. Its length is constant, so that it can be changed in place. */
+/**
+ * Returns the ETag's text for a query that is read as a number. Its length is constant, so that it can be changed in
+ * place.
+ */
 function tagOfKey(image: Image, key: number): string {
   return `${tagStart(image)}${key.toString(16).padStart(tagDigits, "0")}`;
 }

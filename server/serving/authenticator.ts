@@ -24,8 +24,8 @@ export class Authenticator {
   }
 
   /**
-   * Finds the key in an Authorization header. Returns the slot of the key's account, or the key's fault. Other keys than
-   * the visitors' pay nothing for the difference, because a slot is a number.
+   * Finds the key in an Authorization header. Returns the slot of the key's account, or the key's fault. For the
+   * visitors' key, the slot is in an object. So requests with other keys need no additional check.
    */
   slotOf(authorization: string, nowMs: number): number | KeyFault | VisitorsKey {
     const letters =

@@ -6,10 +6,10 @@ import type { ThreadTraffic } from "../shared/traffic.ts";
 import type { Month } from "./month.ts";
 import { errorReply, lastLines, type Reply } from "./reply.ts";
 
-/** Answers requests that a ceiling of the account refuses. */
+/** Makes the replies to requests that a ceiling of the account or an address's share refuses. */
 
 /**
- * Makes the reply to a request that a ceiling refuses, and counts the refusal.
+ * Makes the reply to a request that a ceiling refuses, or that can't be counted now. Counts the refusal by a ceiling.
  * @param why what `Ceilings.admit` returned
  * @param nowMs Unix milliseconds
  */
@@ -43,7 +43,7 @@ export function ceilingReply(
   }
 }
 
-/** Makes the reply to a request that its address's share of the visitors' key refuses, and counts the refusal. */
+/** Makes the reply to a request beyond its address's share of the visitors' key, and counts the refusal. */
 export function shareReply(
   { ceiling, nextMs }: ShareRefusal,
   slot: number,

@@ -6,10 +6,16 @@ import type { Respond } from "./responder.ts";
 const originHeader = headerName("origin");
 const preflightHeader = headerName("access-control-request-method");
 
-/** The documented headers that browsers would hide from a script of another site. A test compares them. */
+/**
+ * The documented headers that browsers would hide from a script of another site. A test compares them with the
+ * documentation.
+ */
 const exposed =
   "Accept-Ranges, Allow, Content-Disposition, Content-Encoding, Content-Range, ETag, Retry-After, Vary, WWW-Authenticate, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id";
-/** Request headers that the API reads. A preflight also allows those that it asks for, as tools for tracing add theirs. */
+/**
+ * Request headers that the API reads. A preflight also allows the headers that it asks for, because tracing tools add
+ * headers of their own.
+ */
 const readHeaders = ["Authorization", "If-Match", "If-None-Match", "If-Range", "Range"];
 /** A header's name (RFC 9110, 5.1), of at most 64 characters. */
 const namePattern = /^[\w!#$%&'*+.^`|~-]{1,64}$/;
@@ -41,7 +47,7 @@ function varied({ head }: Reply): string {
     : `${text}\r\nVary: Origin`;
 }
 
-/** The header names the origin itself, never `*`. */
+/** Makes the header that allows an origin. It names the origin itself, never `*`. */
 function allowing(origin: string): string {
   return `Access-Control-Allow-Origin: ${origin}`;
 }

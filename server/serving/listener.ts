@@ -47,7 +47,7 @@ export function serveHttp(
 ): HttpServer {
   uws._cfg("silent");
   const app = uws.App();
-  // A connection beyond the limit is accepted and closed at once. If it were left in the system's queue, the thread
+  // A connection beyond the limit is accepted and immediately closed. If it were left in the system's queue, the thread
   // would try to accept it again and again.
   const onChange = (res: HttpResponse, change: number) => {
     if (change < 0) connections.leave();

@@ -2,7 +2,10 @@ import { constantError } from "../api/errors.ts";
 import { monthOf, startOfMonth } from "../shared/months.ts";
 import { errorReply, lastLines, type Reply } from "./reply.ts";
 
-/** Holds what is the same for all requests of a UTC month: its bounds, and the ends of heads and replies that name them. */
+/**
+ * Holds what all requests of a UTC month have in common: the month's bounds, and header lines and error replies that
+ * name its end.
+ */
 
 export class Month {
   /** The month's number by `monthOf`. */

@@ -8,7 +8,7 @@ import type { WantedPage, WritingResult, WrittenPage } from "./pages-part.ts";
 
 /** Maximum pages of a serving thread that the page thread hasn't written yet. */
 export const maxOrdered = 32;
-/** Milliseconds after which a page that still waits for its turn isn't written any more, and no request waits for it. */
+/** Maximum milliseconds that a page waits for its turn. After that, it isn't written, and no request waits for it. */
 export const maxTurnMs = 1000;
 
 interface Order extends WantedPage {
@@ -36,7 +36,7 @@ export class PageOrders {
       this.#waiting.get(id)?.(result);
       this.#waiting.delete(id);
     });
-    // When the page thread has ended, the server stops, and the stop would wait for these pages.
+    // When the page thread ends, the server stops. The stop would wait for these pages.
     port.on("close", () => {
       this.#isClosed = true;
       for (const resolve of this.#waiting.values()) resolve({ page: undefined, cpuMs: 0 });
@@ -80,7 +80,7 @@ export class PageWriter {
     this.#cpuMs = cpuMs;
   }
 
-  /** Writes what comes through a port, and sends it back. */
+  /** Writes the pages that are ordered through a port, and sends them back. */
   takeFrom(port: MessagePort): void {
     port.on("message", ({ id, orderedMs, ...wanted }: Order) => {
       const begunMs = this.#cpuMs();

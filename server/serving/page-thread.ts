@@ -17,8 +17,8 @@ import { pageRequestsOf, warm } from "./warm.ts";
  */
 
 /**
- * Nice value of this thread when it has started, that of a loader thread. On a core that serving threads use all the time,
- * it gets a thirtieth.
+ * Nice value of this thread once it has started. It is the same as a loader thread's. On a core that serving threads use
+ * all the time, this thread gets a thirtieth of the time.
  */
 const pageNice = 15;
 
@@ -60,7 +60,7 @@ function start(published: readonly PublishedVersion[]): void {
   for (const port of code.ports) writer.takeFrom(port);
 }
 
-/** Writes from other versions. Until their searches are prepared, pages are written from the versions before. */
+/** Changes to other data versions. Until their searches are prepared, pages are written from the previous versions. */
 async function publish(published: readonly PublishedVersion[]): Promise<void> {
   if (started === undefined) start(published);
   else {

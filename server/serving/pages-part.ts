@@ -3,16 +3,22 @@ import type { Coding } from "./negotiation.ts";
 import type { PostHandler } from "./posts.ts";
 import type { Respond } from "./responder.ts";
 
-/** The interface between the server's threads and the part that serves pages beside the API. */
+/** The interface between the server's threads and the part that serves pages in addition to the API. */
 
 /** A part's serving module exports a function of this type as `pages`. */
 export type MakePages = (context: PagesContext) => ServingPages;
 
 export interface PagesContext {
   trustedProxies: number;
-  /** Passes a post to the control thread. @throws Error when the control thread has failed to reply and logged why */
+  /**
+   * Passes a post to the control thread.
+   * @throws Error when the control thread has failed to reply; it logs the reason
+   */
   ask(request: PortalRequest): Promise<PortalReply>;
-  /** Lets the page thread write a page. Returns undefined if it can't, or too many pages wait. Never rejects. */
+  /**
+   * Lets the page thread write a page. Returns undefined if there is no page thread or too many pages wait. Never
+   * rejects.
+   */
   write(wanted: WantedPage): Promise<WritingResult> | undefined;
   /** Logs an error. @param requestId the id of the failed request, if it is known */
   report(error: unknown, requestId?: string): void;
@@ -33,11 +39,16 @@ export interface ServingPages {
 /** A part's writing module, which runs in the page thread, exports a function of this type as `writing`. */
 export type MakeWriting = (read: Read) => PageWriting;
 
-/** Answers a request without key and ceilings. @param query undecoded @returns the answer before it is written as JSON @throws ApiError */
+/**
+ * Answers a request without key and ceilings.
+ * @param query undecoded
+ * @returns the answer before it is written as JSON
+ * @throws ApiError
+ */
 export type Read = (path: string, query: string) => object;
 
 export interface PageWriting {
-  /** Writes the numbers for an address into a page. @throws ApiError for every fault but absent data */
+  /** Writes the numbers for an address into a page. @throws ApiError for faults other than absent data */
   write(wanted: WantedPage): WrittenPage;
   /** Forgets what it keeps of the data versions that were served before. */
   forget(): void;
@@ -46,17 +57,17 @@ export interface PageWriting {
 }
 
 export interface WantedPage {
-  /** Undecoded, like the query. */
+  /** The path. Path and query are undecoded. */
   path: string;
   query: string;
   coding: Coding;
 }
 
 export interface WrittenPage {
-  /** In the wanted coding, in memory of its own, which is handed over to a serving thread. */
+  /** The body in the wanted coding. It has memory of its own, which is transferred to a serving thread. */
   body: Uint8Array<ArrayBuffer>;
   etag: string;
-  /** Whether it is of a hospital that isn't in the data. */
+  /** Whether the page is about a hospital that isn't in the data. */
   isMissing: boolean;
 }
 

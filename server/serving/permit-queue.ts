@@ -2,7 +2,7 @@ import { databaseAway, maxWaitMs, type PermitTable } from "../accounts/permit-ta
 import type { PermitAnswer, Wait } from "../shared/messages.ts";
 import { type After, afterTimeout } from "./streaming.ts";
 
-/** The requests of a serving thread that wait for permits. The control thread answers those of an account in order. */
+/** The requests of a serving thread that wait for permits. The control thread answers an account's requests in order. */
 
 /** Maximum number of requests that wait in a thread. */
 export const maxWaiting = 10_000;
@@ -21,7 +21,7 @@ export class PermitQueue {
   /** The requests that the control thread will answer, oldest first, by account slot. */
   readonly #waiters = new Map<number, Waiter[]>();
   #count = 0;
-  /** Requests of which the control thread isn't told yet, by account slot. */
+  /** Number of requests that the control thread hasn't been told of yet, by account slot. */
   readonly #untold = new Map<number, number>();
 
   /** @param send tells the control thread which requests wait */
@@ -39,7 +39,8 @@ export class PermitQueue {
 
   /**
    * Lets a request wait for a permit, at most `maxWaitMs`.
-   * @param answer called once with the permit's month, or a negative number that says why there is none; must not throw
+   * @param answer called at most once, with the permit's month, or a negative number that says why there is none; must
+   *   not throw
    * @returns a function that ends the wait
    */
   wait(slot: number, answer: (monthOrReason: number) => void): () => void {
@@ -65,7 +66,7 @@ export class PermitQueue {
     else waiters.push(waiter);
     this.#count++;
     this.#table.wait(slot, 1);
-    // One message tells of all requests of an iteration of the event loop.
+    // One message tells of all requests that begin to wait in an iteration of the event loop.
     if (this.#untold.size === 0) this.#soon(this.#tell);
     this.#untold.set(slot, (this.#untold.get(slot) ?? 0) + 1);
     return leave;

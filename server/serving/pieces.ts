@@ -6,6 +6,7 @@ import { setImmediate } from "node:timers/promises";
 export const pieceMs = 0.25;
 
 /**
+ * Does work in pieces. Other work of the event loop is done between two pieces.
  * @param steps work that yields after each step
  * @param onPiece called after each piece with its milliseconds
  * @param nowMs milliseconds of a steady clock

@@ -9,7 +9,7 @@ import { type After, afterTimeout, hasTooManyChunks, orClose, skipBody, type Wai
 
 export const maxBodyBytes = 16 * 2 ** 10;
 export const maxBodyMs = 10_000;
-/** Maximum concurrent posts of one client in this thread. A handler lets a client send as many in a row. */
+/** Maximum concurrent posts of one client in this thread. The portal lets a client send the same number in a burst. */
 export const maxPostsPerClient = 32;
 /** Maximum concurrent posts of all clients in this thread. Each post may hold a buffer of `maxBodyBytes`. */
 export const maxPosts = 512;
@@ -64,7 +64,8 @@ export class Posts {
       // The body is read first, so that the client gets the reply.
       let cancelSkip = () => {};
       const wait = this.#responder.waitFor(res, () => cancelSkip());
-      // Waits until the library has parsed what follows the body. Otherwise it would accept a second request there.
+      // Waits until the library has parsed what follows the body. Otherwise the library would accept a second request
+      // there.
       const refuse = () =>
         setImmediate(orClose(res, wait, () => this.#send(res, route, finish(handler.busy(busy)), wait)));
       cancelSkip = skipBody(res, wait, this.#after, refuse);

@@ -4,7 +4,7 @@ import { type Coding, codingOf, compress, isNamed, matches, rangeOf } from "./ne
 
 /** Makes the bytes of replies: heads and bodies. */
 
-/** A request of the HTTP server. It is valid only during the call. */
+/** A request's query and headers. A request of the HTTP server is valid only during the call. */
 export interface RequestHead {
   /** The undecoded text after the `?`; undefined where there is no `?`. */
   getQuery(): string | undefined;
@@ -53,7 +53,7 @@ export function listIn(request: Pick<RequestHead, "forEach">, name: string): str
 }
 
 /**
- * Chooses a request's coding. Other lines than the first are read only if the first doesn't say enough. An empty first
+ * Chooses a request's coding. Further header lines are read only if the first line doesn't say enough. An empty first
  * line counts as no header here and in `isUnchanged`: `getHeader` can't tell them apart, and `listIn` would cost every
  * request without the header 0.7 µs. Then the whole answer is sent, uncompressed.
  */
@@ -61,17 +61,19 @@ function codingFor(request: RequestHead): Coding {
   const first = request.getHeader(headerNames.acceptEncoding);
   if (first === "") return "identity";
   const coding = codingOf(first);
-  // No other line has a better coding than `br` without a weight, which all browsers send.
+  // No other line has a better coding than `br` without a weight, which browsers send.
   return coding === "br" && !first.includes(";") ? coding : codingOf(listIn(request, "accept-encoding"));
 }
 
-/** Whether If-None-Match names the ETag. Other lines than the first are read only if the first doesn't name it. */
+/** Whether If-None-Match names the ETag. Further header lines are read only if the first line doesn't name it. */
 function isUnchanged(request: RequestHead, etag: string): boolean {
   const first = request.getHeader(headerNames.ifNoneMatch);
   return first !== "" && (matches(first, etag) || matches(listIn(request, "if-none-match"), etag));
 }
 
-/** Names of headers as buffers: a string would be encoded for every request, and a view of a buffer costs 10 ns. */
+/**
+ * Header names as ArrayBuffers. A string would be encoded for every request, and a view of a buffer would cost 10 ns.
+ */
 export const headerNames = {
   contentLength: headerName("content-length"),
   transferEncoding: headerName("transfer-encoding"),
@@ -97,7 +99,7 @@ export interface BodyStream {
   readonly taker: Taker;
   /** The body's chunks. A chunk may be empty, and is valid until the next chunk is requested. */
   readonly source: Generator<Uint8Array, void>;
-  /** The body, where it is kept for this stream. */
+  /** The body, if it is kept in memory for this stream. */
   readonly kept?: Uint8Array;
 }
 
@@ -124,8 +126,9 @@ const json = "application/json";
 const errorLines = `Content-Type: ${json}\r\nCache-Control: no-store`;
 
 /**
- * Makes the last lines of a head. The heads of all replies of the API end with them: 200, 206, 304 and every error, also
- * 401, 429, 500 and 503. The caller appends the number of requests left. @param resetMs Unix milliseconds
+ * Makes the header lines about the account's limits. Replies of the API with 200, 206, 304 or an error have these lines,
+ * also 401, 429, 500 and 503. The caller appends the number of requests left.
+ * @param resetMs Unix milliseconds
  */
 export function lastLines(resetMs: number): string {
   return `\r\nX-RateLimit-Reset: ${Math.ceil(resetMs / 1000)}\r\nX-RateLimit-Remaining: `;

@@ -19,12 +19,12 @@ export interface Waits {
 }
 
 const empty = new Uint8Array(0);
-/** Average bytes of a thread's answers without a body from one that closes its connection to the next. */
+/** Average bytes of answers without a body that a thread sends before such an answer closes its connection. */
 export const headBytesToClose = 64 * 2 ** 10;
-/** Maximum bytes that the library adds to a head, which are the protocol, the date and the length. */
+/** Maximum bytes that the library adds to a head, for the protocol, the date and the length. */
 const headOverheadBytes = 128;
 
-/** What is kept of a request beside its query and headers. */
+/** What is kept of a request in addition to its query and headers. */
 interface Asked {
   path: string;
   method: string;
@@ -128,8 +128,8 @@ export class Responder {
   }
 
   /**
-   * Answers a request within the call, as far as the socket takes the answer. A request that has a body, or asks to
-   * close the connection, is answered after the call.
+   * Answers a request within the call, as far as the socket takes the answer. Some requests are answered after the call:
+   * those that have to wait, those with a body, and some that ask to close the connection.
    */
   answer(res: HttpResponse, req: HttpRequest, path: string, method: string, route: number): void {
     const begun = this.#traffic.begin();
@@ -208,8 +208,8 @@ export class Responder {
     if (stream === undefined && (hasBody || closes)) this.#respondLast(res, hasBody);
     else if (stream !== undefined && !this.#isHead && !this.#turns.isFree(stream.taker))
       this.#respondInTurn(res, stream, closes, route);
-    // If several requests are in one segment, the library corks only the first. Without a cork, each part of an answer
-    // is sent by itself.
+    // If several requests are in one TCP segment, the library corks only the first. Without a cork, each part of an
+    // answer is sent by itself.
     else
       res.cork(
         stream === undefined ? this.#respond : () => this.#respondWithStream(res, stream, closes, route),
@@ -223,7 +223,10 @@ export class Responder {
       this.#accessLog?.tell(caller, requestId, requestShown(method, path, req.getQuery()), status, bytes);
   }
 
-  /** Prepares for a request that is answered later. Call this at once, because the request can't be read afterwards. */
+  /**
+   * Prepares for a request that is answered later. Call this during the library's call, because the request can't be
+   * read afterwards.
+   */
   answersLater(res: HttpResponse, req: HttpRequest, method: string, path: string): Later {
     const requestId = this.#ids.next();
     const caller = this.#accessLog?.callerOf(res, req, true);
@@ -270,8 +273,9 @@ export class Responder {
     }
     // Content-Length is written here, because the length argument of `endWithoutBody` would abort the process.
     if (body !== undefined) response.writeHeader("Content-Length", String(body.length));
-    // The library buffers a head without a body for a client that doesn't read, and doesn't tell. So such answers close
-    // connections at random, the longer ones more often, which bounds the bytes that wait for one client.
+    // If a client doesn't read, the library buffers heads without a body for it, and doesn't report this. So such
+    // answers close connections at random, and longer answers do so more often. This bounds the bytes that wait for one
+    // client.
     if (this.#random() * headBytesToClose < head.length + headOverheadBytes) this.#endLast(response);
     else {
       if (this.#isDraining) response.writeHeader("Connection", "close");
@@ -290,7 +294,7 @@ export class Responder {
     if (!done) this.#sendRest(res, isOverwritten ? new Uint8Array(body) : body);
   }
 
-  /** @param body never changes */
+  /** @param body bytes that never change */
   #sendRest(res: HttpResponse, body: Uint8Array): void {
     const wait = this.waitFor(res, () => this.#waiting.remove(res));
     const goOn = (offset: number) => {
@@ -313,7 +317,7 @@ export class Responder {
    */
   #respondLast(res: HttpResponse, hasBody: boolean): void {
     const { head, body, absentBytes = 0 } = this.#reply;
-    // The head and the body, an error's, are copied, because the next answer overwrites their bytes.
+    // The head and the body are copied, because the next answer overwrites their bytes.
     const keptHead = typeof head === "string" ? head : new Uint8Array(head);
     const keptBody = this.#isHead || body === undefined ? undefined : new Uint8Array(body);
     const length = body?.length ?? absentBytes;

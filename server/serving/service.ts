@@ -24,7 +24,7 @@ interface ServiceOptions extends UsageTables {
   /** Returns milliseconds of a clock that never jumps and is the same in all threads. */
   steadyNow: () => number;
   /**
-   * Takes a request with the visitors' key from the share of its client's address. Undefined without such a share.
+   * Counts a request with the visitors' key against the share of its client's address. Undefined if there are no shares.
    * @returns undefined for an admitted request
    */
   takeShare?:
@@ -59,13 +59,14 @@ export class Service {
     this.#answers.publish(versions);
   }
 
-  /** Answers a request without key and ceilings, for nobody. @throws ApiError */
+  /** Answers a request that has no account. Checks no key and no ceilings. @throws ApiError */
   read(path: string, query: string): object {
     return this.#answers.read(path, query);
   }
 
   /**
-   * Answers a request. Checks key, the address's share of the visitors' key, burst, quota, path, method, parameters and data, in this order.
+   * Answers a request. Checks the key, the address's share of the visitors' key, burst, quota, path, method, parameters
+   * and data, in this order.
    * @param path undecoded
    */
   answer(request: RequestHead, path: string, method: string, hasBody: boolean): Reply {
@@ -75,7 +76,7 @@ export class Service {
     try {
       const steadyMs = this.#options.steadyNow();
       const nowMs = this.#clock.at(steadyMs);
-      // Permits are of the database's month, whatever this server's clock says.
+      // A permit belongs to the month of the database's clock. This server's clock may differ.
       if (this.#permits !== undefined) this.#enterMonthOf(this.#outcome?.month ?? this.#permits.month);
       else if (!this.#month.includes(nowMs)) this.#enterMonth(nowMs);
       const month = this.#month;
@@ -87,7 +88,7 @@ export class Service {
         return found === "missing" ? month.missingKey : month.invalidKey;
       } else {
         slot = found.slot;
-        // A request that has waited for a permit took its share before.
+        // A request that has waited for a permit was counted against the share before the wait.
         const refusal =
           this.#outcome === undefined ? this.#options.takeShare?.(request, nowMs, steadyMs) : undefined;
         if (refusal !== undefined) return shareReply(refusal, slot, nowMs, traffic);
@@ -126,7 +127,10 @@ export class Service {
     }
   }
 
-  /** @returns the requests left, or a negative number that says why the request is refused */
+  /**
+   * Uses the permit for which a request has waited.
+   * @returns the requests left, or a negative number that says why the request is refused
+   */
   #take(outcome: Outcome, slot: number): number {
     if (outcome.month === undefined) return outcome.reason;
     outcome.isUsed = true;
@@ -150,7 +154,7 @@ export class Service {
   }
 }
 
-/** What a request has waited for. */
+/** The result of a request's wait for a permit. */
 interface Outcome {
   slot: number;
   /** The permit's month; undefined if there is no permit. */
@@ -161,7 +165,7 @@ interface Outcome {
 
 const internalError = constantError("internal_error");
 
-/** The error of a request that isn't a plain GET or HEAD. Throws the error of an unknown path instead. */
+/** Returns the error for a request that isn't a plain GET or HEAD. If the path is unknown, throws that error instead. */
 function methodError(path: string, method: string): ApiError {
   resolve(path);
   return method === "GET" || method === "HEAD"

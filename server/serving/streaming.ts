@@ -85,13 +85,13 @@ export function skipBody(res: HttpResponse, wait: Wait, after: After, onEnd: () 
 }
 
 /**
- * Bytes of exports that a thread makes for an account in a second. Making them takes about a tenth of the second, so
- * that an account's exports hardly delay other answers.
+ * Maximum bytes of exports that a thread makes for an account in a second. Making them takes about a tenth of the
+ * second, so that an account's exports hardly delay other answers.
  */
 export const madeBytesPerSecond = 32 * 2 ** 20;
 /** Minimum bytes that a turn counts as, because searching for an export's rows takes time, too. */
 const minTurnBytes = 2 ** 10;
-/** Milliseconds whose bytes an account may make late. Timers fire up to a few milliseconds late. */
+/** An account may catch up on the bytes of this many milliseconds, because timers fire up to a few milliseconds late. */
 const maxLateMs = 8;
 
 interface Queue {
@@ -101,11 +101,13 @@ interface Queue {
 }
 
 /**
- * Runs the waiting turns, one in each iteration of the event loop. The takers take turns, whatever the number of their
+ * Runs the waiting turns, one in each iteration of the event loop. The takers alternate, whatever the number of their
  * streams. An account makes at most `madeBytesPerSecond`.
  */
 export class Turns {
-  /** First comes the taker whose last turn is the oldest. A queue without turns is kept until its taker is free. */
+  /**
+   * The first entry is the taker whose last turn is the oldest. A queue without turns is kept until its taker is free.
+   */
   readonly #queues = new Map<Taker, Queue>();
   readonly #handled: () => number;
   readonly #nowMs: () => number;
@@ -115,7 +117,7 @@ export class Turns {
   #quietRounds = 0;
   /** Whether the next turn runs in the next iteration of the event loop, or is being run. */
   #isDue = false;
-  /** Cancels the timer while all waiting takers have made their bytes. */
+  /** Cancels the timer that runs while every waiting taker has used up its bytes. */
   #cancelTimer: () => void = () => {};
 
   /**
@@ -148,7 +150,7 @@ export class Turns {
   wait(taker: Taker, turn: () => void): void {
     this.#queueOf(taker).turns.push(turn);
     if (this.#isDue) return;
-    // This taker may be free now, while the others wait for the timer.
+    // This taker may be free now, while the other takers wait for the timer.
     this.#cancelTimer();
     this.#isDue = true;
     setImmediate(this.#next);
@@ -206,10 +208,10 @@ export class Turns {
  *
  * @param wait ended by `close`; without `close`, ended when the library has the whole body
  * @param onChunk called with the length of a chunk before the chunk is sent
- * @param onSent called after a part was given to the socket, with whether the socket didn't take it whole
+ * @param onSent called after bytes were given to the socket; `isBehind` is whether the socket didn't take all of them
  * @param close called when the socket has taken the whole body; ends `wait` and closes the connection. Undefined if the
  *   connection stays open
- * @returns whether the socket has taken the whole body in the first turn, or is behind in this turn, or neither
+ * @returns whether the socket has taken the whole body in the first turn, is behind after this turn, or neither
  */
 export function streamBody(
   res: HttpResponse,
@@ -279,7 +281,7 @@ function nextOf(source: BodyStream["source"]): Uint8Array {
   return value;
 }
 
-/** The rest of the body as one chunk. Each chunk is copied before the next chunk is made. */
+/** Returns the rest of the body as one chunk. Each chunk is copied before the next chunk is made. */
 function restOf(source: BodyStream["source"], length: number): Uint8Array {
   const rest = Buffer.concat(Array.from(source, (chunk) => new Uint8Array(chunk)));
   if (rest.length !== length) throw new Error("a body isn't as long as it said");

@@ -39,7 +39,7 @@ import { freeRetired, prepareVersions, versionsOf } from "./versions.ts";
 import { WaitingAnswers } from "./waiting.ts";
 import { apiRequestsOf, type ServiceOf, warm, warmPrices } from "./warm.ts";
 
-/** A serving thread: its own HTTP server on the shared port, over images that all threads share. */
+/** A serving thread. It has its own HTTP server on the shared port, and answers from images that all threads share. */
 
 /**
  * Milliseconds without a request or an unfinished answer after which a draining thread stops waiting for its open
@@ -89,7 +89,7 @@ function report(error: unknown, requestId?: string): void {
   send({ type: "error", stack: stackOf(error), requestId });
 }
 
-/** The pages beside the API; undefined if all paths belong to the API. */
+/** What answers requests for pages; undefined if all paths belong to the API. */
 const pages = code.pagesModule === undefined ? undefined : await pagesIn(code.pagesModule);
 
 async function pagesIn(module: string): Promise<ServingPages> {
@@ -184,7 +184,9 @@ function start(data: ServeData, published: readonly PublishedVersion[]): Started
 
 let started: Started | undefined;
 
-/** Serves other versions. Until their searches are prepared, requests are answered from the versions before. */
+/**
+ * Changes to other data versions. Until their searches are prepared, requests are answered from the previous versions.
+ */
 async function publish(published: readonly PublishedVersion[]): Promise<void> {
   if (started !== undefined) {
     const { service, versions: before, traffic } = started;

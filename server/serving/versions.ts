@@ -7,7 +7,10 @@ import { inPieces } from "./pieces.ts";
 
 /** Takes over published data versions. */
 
-/** @param known attached images, which are kept with what was derived from them */
+/**
+ * Attaches published versions.
+ * @param known images that are attached already, which are reused with what was derived from them
+ */
 export function versionsOf(published: readonly PublishedVersion[], known: readonly Image[] = []): Versions {
   const versions = published.map((version) => {
     const image = attachImage(version.image);
@@ -20,7 +23,8 @@ export function versionsOf(published: readonly PublishedVersion[], known: readon
 }
 
 /**
- * Attaches published versions, and derives what searches need of new images, in pieces between which requests are answered.
+ * Attaches published versions, and prepares searches in new images. The thread answers requests between pieces of this
+ * work.
  * @param onPiece called after each piece with its milliseconds
  */
 export async function prepareVersions(
@@ -34,7 +38,9 @@ export async function prepareVersions(
   return versions;
 }
 
-/** Soon begins to free the memory of images that aren't served any more, which nothing else frees as soon. */
+/**
+ * Schedules a garbage collection if an image isn't served any more. Without it, the image's memory would be freed later.
+ */
 export function freeRetired(before: Versions, now: Versions, report: (error: unknown) => void): void {
   if (before.images.some((image) => !now.images.includes(image)))
     setImmediate(safely(collectGarbageSoon, report));

@@ -5,7 +5,10 @@ import type { Taker } from "./reply.ts";
 
 /** Estimated bytes of a streamed answer: its chunk, and what its next chunks are made from. */
 export const streamBytes = 64 * 2 ** 10;
-/** Bytes whose garbage is collected when no answer waits any more. An idle thread would keep it. */
+/**
+ * Minimum bytes of answers after which garbage is collected when no answer waits any more. An idle thread would keep the
+ * garbage.
+ */
 const minGarbageBytes = 8 * 2 ** 20;
 
 interface Response {
@@ -25,14 +28,14 @@ interface Waiting {
 export class WaitingAnswers {
   readonly #connections: Connections;
   readonly #maxBytes: number;
-  /** First comes the answer whose last progress is the oldest. */
+  /** The first entry is the answer whose last progress is the oldest. */
   readonly #answers = new Map<Response, Waiting>();
   /** Number of answers that share a body. The body's bytes count once. */
   readonly #users = new Map<Uint8Array, number>();
   readonly #bytesOf = new Map<Taker, number>();
   readonly #collectGarbage: () => void;
   #bytes = 0;
-  /** Most bytes since no answer waited. */
+  /** Maximum of `#bytes` since the last time that no answer waited. */
   #peakBytes = 0;
 
   /**
@@ -47,9 +50,10 @@ export class WaitingAnswers {
   }
 
   /**
-   * Adds an answer. If there are too many bytes then, closes connections of the taker with the most bytes, and counts
-   * them: first those whose clients are behind, and of these first those that have taken nothing for the longest time.
-   * So an account's exports cost no other account. Bodies have no taker, because most are the same for all.
+   * Adds an answer. While there are too many bytes, closes and counts a connection of the taker with the most bytes.
+   * Connections whose clients are behind come first, and of these the one that has taken nothing for the longest time.
+   * So an account's exports don't close the connections of other accounts. Bodies have no taker, because most are the
+   * same for all accounts.
    * @param body undefined for a stream
    */
   add(res: Response, body: Uint8Array | undefined, taker: Taker = undefined, isBehind = true): void {
@@ -81,7 +85,10 @@ export class WaitingAnswers {
     return first;
   }
 
-  /** Notes that the socket has taken a part of an answer. @param isBehind whether it didn't take all that it was given */
+  /**
+   * Notes that the socket has taken a part of an answer.
+   * @param isBehind whether the socket didn't take all bytes that it was given
+   */
   note(res: Response, isBehind: boolean): void {
     const waiting = this.#answers.get(res);
     if (waiting === undefined) return;

@@ -10,7 +10,10 @@ import { maxBurst, maxQuota } from "../shared/plans.ts";
 import { headerNames, type RequestHead } from "./reply.ts";
 import type { Service } from "./service.ts";
 
-/** Answers requests of each kind before clients send them: the first search of a thread takes a hundred times as long as the next. */
+/**
+ * Answers requests of each kind before clients send them, because a thread's first search takes a hundred times as long
+ * as the next one.
+ */
 
 /** Milliseconds of a thread's CPU time after which no further request is answered. */
 export const maxWarmingMs = 300;
@@ -21,6 +24,7 @@ const rounds = 20;
 type Requests = [path: string, query: Record<string, string>][];
 
 /**
+ * Answers rounds of requests for at most `maxWarmingMs`.
  * @param requestsOf returns a round's requests. Rounds differ, because equal requests would tell the compiler too little
  * @param answer answers a path and an undecoded query, or throws
  * @param cpuMs returns milliseconds of CPU time that this thread has used
@@ -93,12 +97,12 @@ export type ServiceOf = (
   own: Pick<ConstructorParameters<typeof Service>[0], "versions" | "keys" | "ceilings" | "traffic">,
 ) => Service;
 
-/** Price queries after which the next ones hardly get faster. They take some milliseconds. */
+/** Number of price queries after which further ones hardly get faster. They take some milliseconds. */
 const priceQueries = 200;
 
 /**
- * Answers price queries as clients send them, with a key and ceilings of its own, so that nothing is counted. Otherwise a
- * thread's first price query takes some milliseconds, and the next ones several times as long as later.
+ * Answers price queries as clients send them, with a key and ceilings of its own, so that nothing is counted. Otherwise
+ * a thread's first price query would take some milliseconds, and the next ones several times as long as later ones.
  */
 export function warmPrices(versions: Versions, serviceOf: ServiceOf): void {
   const [image] = versions.images;

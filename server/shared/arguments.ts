@@ -61,7 +61,7 @@ export function readOptions<Entries extends v.ObjectEntries>(
 }
 
 /**
- * Reads a command line of a FILE and nothing else.
+ * Reads a command line that has a FILE and nothing else.
  *
  * @throws Error for no FILE, an option, more than one FILE, or an empty FILE
  */

@@ -4,5 +4,5 @@
 export const channels = ["webhook", "email"] as const;
 export type Channel = (typeof channels)[number];
 
-/** What messages call the address. */
+/** What messages call a channel's address. */
 export const addressNames: Record<Channel, string> = { webhook: "webhook", email: "e-mail address" };

@@ -3,11 +3,11 @@ import { DataError } from "../../engine/query.ts";
 
 /** Counts open connections, and the bytes that wait for slow clients, across threads. Refuses too many connections. */
 
-/** Maximum file descriptors for the state, snapshots, webhooks, the operator's listener and the log. */
+/** Maximum file descriptors reserved for the state, snapshots, webhooks, the operator's listener and the log. */
 export const reservedDescriptors = 256;
 export const descriptorsPerThread = 16;
 const defaultMaxDescriptors = 1024;
-/** Minimum file descriptors without those of the threads, for the modules, a load and a few clients. */
+/** Minimum file descriptors in addition to those of the threads, for the modules, a load and a few clients. */
 export const minDescriptors = 64;
 const [openWord, refusedWord, waitingWord, cutWord] = [0, 1, 2, 3];
 /** Maximum bytes of answers that wait for clients that read slowly, in all threads. */

@@ -1,4 +1,4 @@
-/** Rules for what people fill in. The pages' scripts check them at once, and the server checks them again. */
+/** Rules for what people fill in. The pages' scripts check them before sending, and the server checks them again. */
 
 export const maxPersonNameLength = 100;
 export const aPersonName = `1 to ${maxPersonNameLength} characters`;

@@ -26,7 +26,7 @@ export class Mailer {
     const hasLogin = username !== "";
     this.#transport = createTransport({
       host,
-      // The library replaces 0, for a URL without a port, by 465 with TLS from the start, and otherwise by 587.
+      // A URL without a port gives 0. The library replaces 0 by 465 with TLS from the start, and otherwise by 587.
       port: Number(port),
       secure: isSecure,
       // A mail server on this machine is used without STARTTLS, because its certificate is usually self-signed. With

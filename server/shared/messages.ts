@@ -2,13 +2,16 @@ import type { MessagePort } from "node:worker_threads";
 import type { Changes } from "../../engine/query.ts";
 import type { ShareLimits } from "./plans.ts";
 
-/** Messages between the control thread and the threads that it starts. Buffers are shared, never copied. */
+/**
+ * Messages between the control thread and the threads that it starts. Buffers are in shared memory, so they aren't
+ * copied.
+ */
 
 /** A snapshot file as it was when the snapshot was loaded. */
 export interface SnapshotFile {
   bytes: Uint8Array;
   sha256: string;
-  /** Whether the file has a checksum of its own. Without one, damage to it can't be seen. */
+  /** Whether the file has a checksum of its own. Without a checksum, damage to the file may go unnoticed. */
   isChecked: boolean;
 }
 
@@ -30,16 +33,16 @@ export const gate = { shut: 0, open: 1, ending: 2 } as const;
 export interface ThreadCode {
   gate: SharedArrayBuffer;
   trustedProxies: number;
-  /** URL of the module that serves pages beside the API; see `serving/pages-part.ts`. */
+  /** URL of the module that serves pages in addition to the API; see `serving/pages-part.ts`. */
   pagesModule: string | undefined;
-  /** Leads to the page thread; undefined without one. */
+  /** The port to the page thread; undefined if there is no page thread. */
   pagePort: MessagePort | undefined;
 }
 
 export interface PageThreadCode {
   /** URL of the module that writes pages; see `serving/pages-part.ts`. */
   writingModule: string;
-  /** Lead to the serving threads. */
+  /** The ports to the serving threads. */
   ports: readonly MessagePort[];
 }
 
@@ -58,12 +61,12 @@ export interface ServeData {
   names: SharedArrayBuffer;
   days: SharedArrayBuffer;
   events: SharedArrayBuffer;
-  /** The shares of the pages' key by address; undefined if the pages have none. */
+  /** The shares of the visitors' key by address; undefined if no part has pages with such a key. */
   shares: { limits: ShareLimits; buffer: SharedArrayBuffer } | undefined;
   traffic: SharedArrayBuffer;
   /** Maximum requests to log per second. */
   accessLog: number;
-  /** Accounts whose requests are logged; undefined to log all requests, even without a key. */
+  /** Accounts whose requests are logged; undefined to log requests of all accounts, and requests without a key. */
   accessLogAccounts: readonly string[] | undefined;
 }
 
@@ -105,12 +108,12 @@ export interface WebFile {
   /** Bytes in shared memory. Files below 1 KiB have only `identity`. */
   bodies: { identity: Uint8Array; br?: Uint8Array; gzip?: Uint8Array };
   etag: string;
-  /** For a page with numbers: what the page thread writes it from for the requested address; absent in other files. */
+  /** What the page thread makes a page with numbers from, for each requested address; absent in other files. */
   template?: PageTemplate;
 }
 
 export interface PageTemplate {
-  /** The page's HTML before its title, between that and its body, and after the body. */
+  /** The page's HTML before its title, between its title and its body, and after its body. */
   parts: readonly [string, string, string];
   /** The settings of the page's script, as JSON. */
   settings: string;
@@ -125,7 +128,7 @@ export interface Wait {
 /** An answer to requests of an account that wait for permits. */
 export interface PermitAnswer {
   slot: number;
-  /** Number of requests that it answers. Those that wait the longest come first. */
+  /** Number of requests that are answered. The requests that have waited longest come first. */
   count: number;
   /** The permits' month by `monthOf`; or why there are none: the number that `PermitTable.admit` returns. */
   monthOrReason: number;
@@ -166,7 +169,7 @@ export interface LoadData {
   /** A descriptor that is open for reading until the load ends. */
   fd: number;
   size: number;
-  /** Maximum bytes of memory for the load, besides what an idle loader thread takes. */
+  /** Maximum bytes of memory for the load, in addition to what an idle loader thread takes. */
   maxBytes: number;
 }
 

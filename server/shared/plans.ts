@@ -22,7 +22,7 @@ export const maxBurst = 1_000_000;
 /** The largest quota of an account in requests per month, because the counters have 32 bits. */
 export const maxQuota = 2_000_000_000;
 
-/** What an address may make of the requests that all visitors of the pages share. */
+/** Maximum requests from one address with the key that all visitors of the pages share. */
 export interface ShareLimits {
   /** Requests per second, by which the address's bucket is refilled; 0 for no limit. */
   perSecond: number;

@@ -4,10 +4,11 @@ import { basename } from "node:path";
 
 /**
  * Lowers the priorities of threads that compete with serving threads for a core. Linux has a nice value for each thread.
- * A thread begins with that of the thread that made it, and without privileges no nice value can be lowered again.
+ * A thread begins with the nice value of the thread that made it. Without privileges, no nice value can be lowered
+ * again.
  */
 
-/** The system's ids of this process's threads; none where they can't be listed. */
+/** Returns the system's ids of this process's threads; none if they can't be listed. */
 export function threadIds(): readonly number[] {
   try {
     return readdirSync("/proc/self/task").map(Number);
@@ -16,7 +17,7 @@ export function threadIds(): readonly number[] {
   }
 }
 
-/** The system's id of the calling thread in a list, which is empty where the id isn't known. */
+/** Returns a list with the system's id of the calling thread. The list is empty if the id isn't known. */
 export function ownThread(): readonly number[] {
   try {
     return [Number(basename(readlinkSync("/proc/thread-self")))];
@@ -25,7 +26,7 @@ export function ownThread(): readonly number[] {
   }
 }
 
-/** Gives threads at least a nice value. */
+/** Raises the nice values of threads that are below `nice`. */
 export function stepBack(ids: readonly number[], nice: number): void {
   for (const id of ids)
     try {

@@ -8,7 +8,7 @@ import { measureMemory, runInNewContext } from "node:vm";
 export const http = process.getBuiltinModule("node:http");
 
 const heapWatchMs = 250;
-/** Share of its limit at which a heap is full. At the limit, V8 would end the process without a message. */
+/** Share of its limit at which a heap counts as full. At the limit, V8 would end the process without a message. */
 const maxHeapShare = 0.8;
 
 /** Returns a steady clock in milliseconds that is the same in all threads, unlike `performance.now()`. */
@@ -24,8 +24,8 @@ export function threadCpuMs(): number {
 }
 
 /**
- * Begins to collect this thread's garbage, such as a retired image, in short steps beside other work. Only a
- * measurement of memory makes Node do that, because it needs a whole collection. The measurement's result isn't used.
+ * Begins to collect this thread's garbage, such as a retired image, in short steps between other work. Node does this
+ * only for a measurement of memory, which needs a whole collection. The measurement's result isn't used.
  */
 export function collectGarbageSoon(): void {
   // Suppresses Node's warning that `measureMemory` may change.
@@ -38,7 +38,7 @@ export function collectGarbageSoon(): void {
   }
 }
 
-/** Collects this thread's garbage at once, which takes some ten milliseconds. */
+/** Collects this thread's garbage in one step, which takes about ten milliseconds. */
 function collectGarbage(): void {
   setFlagsFromString("--expose-gc");
   runInNewContext("gc")();

@@ -17,7 +17,7 @@ export function wholeNumber(min: number, max: number) {
   );
 }
 
-/** Seconds may have any number of decimals, such as the six of Python. */
+/** Seconds may have any number of decimals, such as the six that Python writes. */
 const isoForm = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/;
 const aTimeInRange = "a time that exists, from 1970-01-01 to 9999-12-31 in UTC";
 

@@ -255,9 +255,9 @@ export function faultsOf(
   });
 }
 
-/** A URL: what comes before its host, the host with the port, and the rest. */
+/** Matches a URL: what comes before its host, the host with the port, and the rest. */
 const urlParts = /^(.*?(?:https?:[/\\]*|:[/\\]+|^[/\\]{2,}))([^/\\?#]*)(.*)$/is;
-/** What follows a host and isn't a port, such as a password. */
+/** Matches what follows a host and isn't a port, such as a password. */
 const otherThanPort = /:(?!(?:[0-5]?\d{1,4}|6[0-5]\d{3})?$)[^\]]*$/s;
 
 /**

@@ -2,8 +2,8 @@ import { PerSecond } from "./per-second.ts";
 import { maxAccounts } from "./plans.ts";
 
 /**
- * Counts answers by route and status, with their bytes and latencies, 429s by account, and the times of other work, in
- * shared memory.
+ * Counts in shared memory: answers by route and status with their bytes and latencies, 429s by reason and by account,
+ * 401s by reason, and the times of other work.
  */
 
 /*
@@ -32,8 +32,8 @@ const keyFaults = ["missing", "malformed", "unknown", "inactive"] as const;
 export type KeyFault = (typeof keyFaults)[number];
 
 /**
- * Work of a serving thread besides answering, in pieces. `file`: a further part of a file. `publication`: a step of taking
- * over published data versions. Requests wait while a piece is done.
+ * Kinds of work that a serving thread does in pieces, in addition to answering. `file`: a further part of a file.
+ * `publication`: a step of taking over published data versions. Requests wait while a piece is done.
  */
 const works = ["file", "publication"] as const;
 export type Work = (typeof works)[number];
@@ -46,8 +46,8 @@ const cacheLineWords = 8;
 /** A block begins with the counts of 429s by reason, and then of 401s by reason. */
 const refusalWords = cacheLineWords;
 /**
- * After the counts by reason comes a cell for each kind of work, and then for each route and status: answers, bytes, timed
- * milliseconds, buckets.
+ * After the counts by reason comes a cell for each kind of work, and then for each route and status. A cell has answers,
+ * bytes, timed milliseconds and buckets.
  */
 const [countWord, bytesWord, timeWord, bucketsWord] = [0, 1, 2, 3];
 const cellWords = Math.ceil((bucketsWord + buckets) / cacheLineWords) * cacheLineWords;
@@ -62,7 +62,10 @@ const cellOf = (route: number, status: number) =>
 const placeOfStatus = new Uint8Array(1000);
 for (const [i, status] of statuses.entries()) placeOfStatus[status] = i + 1;
 
-/** Up to this number of requests per second, a thread times all. It samples the rest, because timing costs more. */
+/**
+ * A thread times all requests up to this number per second. It samples further requests, because timing all would cost
+ * more.
+ */
 export const maxTimedEach = 1000;
 /** On average, one of this many further requests is timed. The choice is random. */
 export const busyStride = 16;
@@ -106,7 +109,7 @@ export class ThreadTraffic {
     return begun;
   }
 
-  /** Counts an answer that is made after the handler has returned. These are few, so all are timed. */
+  /** Counts an answer that is made after the handler has returned. Such answers are few, so all of them are timed. */
   answeredLater(route: number, status: number, bytes: number, begun: number): void {
     this.#addTime(this.#count(route, status, bytes), this.#nowMs() - begun, 1);
   }
@@ -144,7 +147,7 @@ export class ThreadTraffic {
     this.#words[cell + bucketsWord + bucketOf(tookMs)] += requests;
   }
 
-  /** Adds a timed request. By its weight, quiet and busy times count alike. */
+  /** Adds a timed request. Its weight makes quiet and busy times count alike. */
   #time(cell: number, begun: number): void {
     const nowMs = this.#nowMs();
     const tookMs = nowMs - begun;

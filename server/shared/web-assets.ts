@@ -6,7 +6,7 @@ import { kept } from "../strip-cache.js";
 import type { WebFile } from "./messages.ts";
 import { webFile } from "./web-file.ts";
 
-/** Makes web pages, and bundles their sources with npm packages: a module for each page, and one style sheet. */
+/** Makes web pages, and bundles their sources with npm packages into modules and style sheets. */
 
 const serverFolder = dirname(import.meta.dirname);
 /** The npm package has its bundles in this folder. */
@@ -59,7 +59,9 @@ export function readAssets(base: string, part: string, added: Readonly<Record<st
   };
 }
 
-/** Writes the bundles of the pages of all parts where an installed package finds them, in place of older ones. */
+/**
+ * Writes the bundles of these parts' pages to the folder where an installed package finds them. Replaces older bundles.
+ */
 export function packBundles(parts: readonly string[]): void {
   rmSync(packedFolder, { recursive: true, force: true });
   mkdirSync(packedFolder);
@@ -95,7 +97,7 @@ function sourcesOf(part: string): string[] {
   return [...folders.flatMap(pathsIn), ...otherSources.map((path) => join(serverFolder, path))];
 }
 
-/** Names a part's bundles by all their sources. */
+/** Returns the name of a part's bundles, which has a hash of all their sources. */
 function nameOf(part: string): string {
   const texts = sourcesOf(part).map((path) => [basename(path), readFileSync(path, "utf8")]);
   return `${hash("sha256", JSON.stringify(texts))}.bundles`;
@@ -155,10 +157,13 @@ export function headOf(title: string, description: string): string {
   ].join("\n");
 }
 
-/** Writes a value as JSON that can stand in a page. `</script>` in a text would end the element. */
+/** Writes a value as JSON for a script element of a page. `<` is escaped, because `</script>` would end the element. */
 export const scriptJson = (value: object | string) => JSON.stringify(value).replaceAll("<", "\\u003c");
 
-/** @returns the page, and the parts of its HTML before the head's texts, between these and the body, and after the body */
+/**
+ * Makes a page.
+ * @returns the page, and the parts of its HTML before the head's texts, between these and the body, and after the body
+ */
 export function pageOf(assets: Assets, path: string, options: PageOptions) {
   const { head, body, style, script, framedBy = [], settings = {} } = options;
   const policy = [

@@ -1,6 +1,9 @@
 /** Limits work that nobody pays for, by its cost. */
 
-/** A budget of time, which fills steadily. The cost of work is known only afterwards, so the last work may overdraw it. */
+/**
+ * A budget of time, which fills steadily. The cost of work is known only afterwards, so the last work may overdraw the
+ * budget.
+ */
 export class WorkBudget {
   readonly #msPerSecond: number;
   readonly #maxMs: number;
@@ -10,7 +13,7 @@ export class WorkBudget {
   /**
    * @param msPerSecond milliseconds of work per second
    * @param maxMs milliseconds of work that may be saved up
-   * @param firstMs milliseconds of work at the beginning, when code that isn't compiled yet makes work dear
+   * @param firstMs milliseconds of work at the beginning, when code that isn't compiled yet makes work slow
    */
   constructor(msPerSecond: number, maxMs: number, firstMs = maxMs) {
     this.#msPerSecond = msPerSecond;

@@ -23,11 +23,13 @@ export function listSnapshots(folder: string): string[] {
 }
 
 export interface FileState {
-  /** The file's device, inode, kind and size in one text. */
+  /** One text with the file's device, inode, and size. A file that isn't regular has its kind in place of the size. */
   identity: string;
-  /** As `identity`, with the time of the last modification. */
+  /** `identity` and, for a regular file, the time of the last modification. */
   signature: string;
-  /** As `signature`, with the time of any change: of permissions, links and times, too. */
+  /**
+   * `signature` and, for a regular file, the time of the last change, including changes of permissions, links and times.
+   */
   exact: string;
   /** The kind of file in words; undefined for a regular file. */
   otherThanFile: string | undefined;
@@ -35,7 +37,10 @@ export interface FileState {
 
 /** Maximum number of scans. A limit is needed, because some file systems list files that they don't find. */
 const maxLooks = 3;
-/** The state of a file whose name isn't UTF-8. It can't be found by its name, which is refused as no data version. */
+/**
+ * The state of a file whose name isn't UTF-8. The file can't be found by its name. It is refused, because the name
+ * states no data version.
+ */
 const unfindable: FileState = { identity: "", signature: "", exact: "", otherThanFile: undefined };
 
 /**
@@ -47,7 +52,7 @@ export async function listStates(folder: string): Promise<Map<string, FileState 
   for (let look = 1; ; look++) {
     const states = new Map<string, FileState | Error>();
     const names = (await readdir(folder)).filter(isSnapshotName);
-    // All at once, because that takes a quarter of the CPU time.
+    // The files are read concurrently, because that takes a quarter of the CPU time.
     const found = await Promise.all(
       names.map((name) => stateOf(`${folder}/${name}`).catch((error: Error) => error)),
     );
@@ -108,7 +113,7 @@ export interface Wanted {
   path: string;
   /** Called with the number of rows that are read so far. */
   onRows: (rows: number) => void;
-  /** Whether requests are answered meanwhile, which the load mustn't delay. */
+  /** Whether requests are answered during the load. The load mustn't delay them. */
   isBackground: boolean;
 }
 

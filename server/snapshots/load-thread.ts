@@ -38,7 +38,10 @@ async function load(data: LoadData): Promise<LoadedSnapshot> {
   return { image, file: { bytes, sha256: hash("sha256", bytes), isChecked }, warnings };
 }
 
-/** Runs one price query on the image before it is served. @throws DataError when it fails, or no row has a price */
+/**
+ * Runs one price query on the image before it is served.
+ * @throws DataError when the query fails, or no row has a price
+ */
 function checkQuery(name: string, buffer: SharedArrayBuffer): void {
   const image = attachImage(buffer);
   const group = image.groupStart.findIndex((start, i) => i > 0 && start > image.groupStart[i - 1]) - 1;

@@ -8,9 +8,10 @@ import { safely } from "../shared/safely.ts";
 import { type OpenFile, openFile, type Wanted } from "./folder.ts";
 
 /**
- * Loads snapshot files in a thread, one after the other. The thread ends when no file waits, because its memory is free
- * only then. It also ends after a load that makes its memory doubtful: the decoder or the system failed, memory ran out,
- * or the load took too long. A file that is plainly wrong doesn't end it, because a start of a thread takes longer than most refusals.
+ * Loads snapshot files in a thread, one after the other. The thread ends when no file waits, because its memory is freed
+ * only then. It also ends after a load that may have damaged its memory: the decoder or the system failed, memory ran
+ * out, or the load took too long. A file with wrong content doesn't end the thread, because starting a thread takes
+ * longer than most refusals.
  */
 
 const megabyte = 2 ** 20;
@@ -23,11 +24,11 @@ const maxEndMs = 1000;
 const maxYoungGenerationSizeMb = 8;
 /**
  * Nice value of a thread that loads while requests are answered. On a core that serving threads use all the time, it
- * still gets a thirtieth of the time, so that a load ends. Each time it holds the serving threads up for a tick of the
- * system, usually 4 ms.
+ * still gets a thirtieth of the time, so that a load ends. Each time it runs, the serving threads on this core wait for
+ * a tick of the system, usually 4 ms.
  */
 const backgroundNice = 15;
-/** Memory of a thread that has read nothing yet. */
+/** Bytes of memory of a thread that has read nothing yet. */
 const threadBytes = 40 * megabyte;
 
 type EndOfLoad = Exclude<FromLoad, { type: "progress" }>;
@@ -38,7 +39,7 @@ export interface LoadLimits {
   maxMs: number;
 }
 
-/** The limits of a server's loads, by the memory of the machine or container. */
+/** Returns the limits of a server's loads. They depend on the memory of the machine or container. */
 export function defaultLimits(): LoadLimits {
   const bytes = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
   return { maxBytes: bytes * memoryShare, maxMs: maxLoadMs };
@@ -86,7 +87,7 @@ export class Loader {
   #makeThread(): Worker {
     const others = threadIds();
     const thread = new Worker(new URL("./load-thread.ts", import.meta.url), {
-      // The thread refuses a snapshot before its heap is full. V8 might end the process.
+      // The thread refuses a snapshot before its heap is full, because V8 might end the process when the heap is full.
       resourceLimits: {
         maxOldGenerationSizeMb: Math.ceil(this.#maxBytes / megabyte),
         maxYoungGenerationSizeMb,
@@ -102,7 +103,8 @@ export class Loader {
   /** Resolves with the thread's last message about a load. @throws Error when none comes */
   #loadOpen({ name, onRows, isBackground }: Wanted, { handle, size }: OpenFile): Promise<EndOfLoad> {
     const thread = this.#thread ?? this.#makeThread();
-    // A thread that is new begins with this, because its own start takes a third of the time of a small load.
+    // A new thread gets the nice value before it starts its work, because its start takes a third of the time of a small
+    // load.
     if (isBackground) stepBack(this.#threadIds, backgroundNice);
     const maxBytes = Math.max(0, this.#maxBytes - threadBytes);
     return new Promise((resolve, reject) => {

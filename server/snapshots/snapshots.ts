@@ -26,7 +26,7 @@ const otherContent =
 /** Interval of progress lines in the log during a long load. */
 const progressMs = 2000;
 /**
- * Scans between two tries of a file that can't be read or served yet. The file is also tried when it changes. The scans
+ * Scans between two tries of a file that can't be read or served yet. The file is also tried when it changes. The tries
  * are needed because the reason may be outside the file.
  */
 const scansToRetry = 120;
@@ -55,7 +55,10 @@ interface Loaded {
   readonly loadedAt: string;
   /** Whether the file is still in the folder. */
   isThere: boolean;
-  /** Whether the version may be served: its number is its own, and is in the registry if requests are answered. */
+  /**
+   * Whether the version may be served: no other content has its number, and the number is in the registry if requests
+   * are answered.
+   */
   isAdmitted: boolean;
 }
 
@@ -92,7 +95,7 @@ export class SnapshotFolder {
   #unreachable: ReadonlyMap<string, string> = new Map();
   /** When the last load of each file began, by `performance.now`. */
   readonly #lastLoads = new Map<string, number>();
-  /** The files that changed during their last load, so that its result was dropped. */
+  /** The files that changed during their last load. The result of the load was dropped. */
   readonly #dropped = new Set<string>();
   /** The files to load, as the last scan found them. */
   #waiting = new Map<string, FileState>();
@@ -101,7 +104,7 @@ export class SnapshotFolder {
   #loading: Promise<void> | undefined;
   #scanning: Promise<void> | undefined;
   #scans = 0;
-  /** What the serving threads have. */
+  /** The versions that the serving threads have. */
   #published: readonly Loaded[] = [];
   /** The last publication. Publications run one after the other. */
   #publishing: Promise<void> = Promise.resolve();
@@ -136,8 +139,8 @@ export class SnapshotFolder {
   }
 
   /**
-   * The versions that are served, newest first. Synthetic versions aren't served beside real ones, and a version whose
-   * file is gone isn't served beside any other.
+   * The versions that are served, newest first. Synthetic versions aren't served if there is a real version. A version
+   * whose file is gone is served only if the file of every other version is gone, too.
    */
   get #served(): Loaded[] {
     const admitted = this.#admitted;
@@ -220,7 +223,7 @@ export class SnapshotFolder {
     const served = this.#served;
     this.#register(served);
     this.#isServing = true;
-    // Versions that aren't served are registered when they are.
+    // Other versions are registered when they are served.
     for (const loaded of this.#loaded.values()) loaded.isAdmitted = served.includes(loaded);
     this.#tellHidden();
     this.#tellChanges(served);
@@ -267,8 +270,8 @@ export class SnapshotFolder {
 
   /**
    * Loads the waiting files one after the other: versions of the registry first, then the newest version first. Files
-   * that were loaded before come after the others, the one with the oldest load first, so that a file that changes again
-   * and again doesn't hold up any other.
+   * that were loaded before come last, in the order of their last loads. So a file that changes again and again doesn't
+   * hold up other files.
    */
   async #loadAll(): Promise<void> {
     while (this.#waiting.size > 0 && !this.#isClosed) {
@@ -365,7 +368,7 @@ export class SnapshotFolder {
   /**
    * Checks the number of a loaded version, and enters it into the registry if requests are answered. Refuses the file if
    * the number belongs to other content. If the registry can't be used, the next scan tries again. A synthetic version
-   * beside a real one waits until the real one is retired.
+   * waits while there is a real version.
    */
   #admit(loaded: Loaded): void {
     if (loaded.isAdmitted) return;
@@ -393,7 +396,8 @@ export class SnapshotFolder {
 
   /**
    * Enters versions into the registry. Call it before any answer comes from these versions. A start with known versions
-   * writes nothing, because the disk may be full. @throws Error, but no DataError, so that no snapshot is refused
+   * writes nothing, because the disk may be full.
+   * @throws Error that isn't a DataError, so that no snapshot is refused
    */
   #register(versions: readonly Loaded[]): void {
     const { registry, flush } = this.#with;
@@ -408,7 +412,10 @@ export class SnapshotFolder {
     flush();
   }
 
-  /** Forgets the snapshots whose files are gone, and admits others. If no file is left, the newest version stays. */
+  /**
+   * Forgets the snapshots whose files are gone, and admits other snapshots that may be served now. If no file is left,
+   * the newest version stays.
+   */
   #retire(states: ReadonlyMap<string, FileState | Error>): void {
     const served = this.#served;
     for (const loaded of this.#loaded.values()) {
@@ -445,7 +452,7 @@ export class SnapshotFolder {
     this.#tellChanges(now);
   }
 
-  /** Notes and tells what the serving threads have now. */
+  /** Records and logs what the serving threads have now. */
   #tellChanges(now: readonly Loaded[]): void {
     const { log, metrics } = this.#with;
     const before = this.#published;

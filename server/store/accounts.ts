@@ -95,7 +95,8 @@ export class StoredAccounts extends Table {
   }
 
   /**
-   * Writes an account's plan, ceilings, webhook and e-mail address, but not its name. Does nothing if it was deleted.
+   * Writes an account's plan, ceilings, webhook and e-mail address, but not its name. Does nothing if the account was
+   * deleted.
    */
   update(account: Omit<Account, "suspended_at">): void {
     const sql = `UPDATE accounts SET plan = @plan, burst = @burst, quota = @quota, webhook = @webhook,
@@ -105,7 +106,7 @@ export class StoredAccounts extends Table {
     this.db.change(sql, account);
   }
 
-  /** Sets since when an account is suspended, in Unix milliseconds; null resumes the account. */
+  /** Sets the time since which an account is suspended, in Unix milliseconds; null resumes the account. */
   suspend(id: number, at: number | null): void {
     const sql = `UPDATE accounts SET suspended_at = ?, changed = ${nextChange} WHERE id = ? AND name IS NOT NULL`;
     this.db.change(sql, at, id);

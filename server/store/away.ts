@@ -4,11 +4,11 @@ import { Table } from "./connection.ts";
 
 /** Requests of a month that the shared database doesn't count yet. */
 export interface AdmittedAlone {
-  /** Identifies the report, so that it counts once. */
+  /** Identifies the report, so that the report is counted only once. */
   id: string;
   /** The month by `monthOf`. */
   month: number;
-  /** Since when the database is away, in Unix milliseconds; 0 once it is back. */
+  /** The time since which the database is away, in Unix milliseconds; 0 once it is back. */
   since: number;
   used: Map<number, number>;
 }
@@ -26,7 +26,7 @@ export class StoredAway extends Table {
     });
   }
 
-  /** Saves what was admitted, and writes when the present absence began into all of its rows. */
+  /** Saves what was admitted. Sets the start of the present outage in all rows of this outage. */
   save({ id, month, since, used }: AdmittedAlone): void {
     this.db.atomically(() => {
       this.db.run("INSERT OR IGNORE INTO away (id, month, since) VALUES (?, ?, ?)", id, month, since);

@@ -48,8 +48,8 @@ export class Connection {
   }
 
   /**
-   * Runs work in a transaction that doesn't wait for the disk. What it writes survives the end of the process, but not
-   * a loss of power before the next other transaction or checkpoint.
+   * Runs work in a transaction that doesn't wait for the disk. What the work writes survives the end of the process. A
+   * loss of power may undo it until the next transaction by `atomically` or the next checkpoint.
    */
   soon<Result>(work: () => Result): Result {
     this.pragma("synchronous = NORMAL");

@@ -144,7 +144,10 @@ function checkSound(folder: string, isLogged: boolean): void {
   }
 }
 
-/** Whether a database was made by `state backup`. It uses no write-ahead log, so a log beside it is foreign. */
+/**
+ * Whether a database was made by `state backup`. Such a database uses no write-ahead log, so a log beside it belongs to
+ * another database.
+ */
 function isBackup(file: string): boolean {
   const descriptor = openSync(file, "r");
   try {

@@ -30,7 +30,10 @@ ${sharedTables
 /** A version of the shared directory. */
 export interface Position {
   version: number;
-  /** Identifies the change that made the version. After a restore of the database, versions are given again. */
+  /**
+   * Identifies the change that made the version. After a restore of the shared database, the same version numbers may be
+   * used again.
+   */
   id: string;
 }
 
@@ -50,8 +53,8 @@ export class DirectoryCopy extends Table {
   }
 
   /**
-   * Revokes the keys and deletes the accounts that aren't in the rows of another history of the directory. Call this,
-   * and let the server apply it, before `replace`: ids may be given again, to other keys.
+   * Revokes the keys and deletes the accounts that aren't in the rows of another history of the directory. Call this
+   * before `replace`, and let the server apply it in between, because other keys may have the same ids.
    */
   withdraw(rows: readonly Row[], now: Date): void {
     const of = (table: SharedTable) =>
@@ -130,14 +133,14 @@ export class DirectoryCopy extends Table {
   #delete(table: SharedTable, values: string[]): void {
     this.db.run(`DELETE FROM ${table} WHERE ${isNamed(table)}`, ...values);
     if (table !== "keys") return;
-    // A key's id is never reused, not even by a copy that never had the key.
+    // The key's id must never be reused, not even by a copy that never had the key.
     this.db.run(
       "INSERT INTO sqlite_sequence SELECT 'keys', 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'keys')",
     );
     this.db.run("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'keys'", Number(values[0]));
   }
 
-  /** Inserts a row, or updates the row with its primary key. */
+  /** Inserts a row, or updates the row that has the same primary key. */
   write(table: SharedTable, row: Record<string, unknown>): void {
     const columns = this.#columns(table);
     const { key, isCounted } = accountTables[table];
@@ -182,7 +185,7 @@ function fromHex(_: string, value: unknown): unknown {
   return Buffer.from(String(value.hex), "hex");
 }
 
-/** @throws Error for a name of another release's tables */
+/** @throws Error if the row's table isn't shared in this release */
 function partsOf(name: string): [table: SharedTable, ...values: string[]] {
   const [first, ...values] = name.split(":");
   const table = sharedTables.find((known) => known === first);

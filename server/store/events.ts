@@ -74,7 +74,10 @@ export class StoredEvents extends Table {
     return { events: this.db.all(sql, row, month), last };
   }
 
-  /** Returns when the last event of an account and month (`YYYY-MM`) was made, in Unix milliseconds; 0 if none was. */
+  /**
+   * Returns when the last event of an account and month (`YYYY-MM`) was made, in Unix milliseconds; 0 if there is no
+   * event.
+   */
   lastAt(account: number, month: string): number {
     const sql = "SELECT coalesce(max(created_at), 0) AS at FROM events WHERE account = ? AND month = ?";
     return this.db.one<{ at: number }>(sql, account, month).at;
@@ -94,8 +97,9 @@ export class StoredEvents extends Table {
   }
 
   /**
-   * Deliveries that may be tried now. An account's events are delivered in order, so only its first pending event is
-   * due, and no event is due while another event of the account is being sent. First tries come before retries.
+   * Returns a channel's deliveries that may be tried now. An account's events are delivered in order, so only its first
+   * pending event is due. No event is due while another event of the account is being sent. First tries come before
+   * retries.
    * @param underWay ids of the events that are being sent
    */
   due(channel: Channel, now: Date, underWay: readonly string[], limit: number): (StoredEvent & Delivery)[] {
@@ -119,7 +123,10 @@ export class StoredEvents extends Table {
     return this.db.first<{ id: string }>(sql, account, channel)?.id;
   }
 
-  /** Returns when the oldest event with a pending delivery was made, in Unix milliseconds; undefined if none is. */
+  /**
+   * Returns when the oldest event with a pending delivery was made, in Unix milliseconds; undefined if no delivery is
+   * pending.
+   */
   oldestPending(channel: Channel): number | undefined {
     const { created_at } = this.db.one<{ created_at: number | null }>(
       `SELECT min(created_at) AS created_at FROM deliveries JOIN events ON id = event
@@ -137,8 +144,9 @@ export class StoredEvents extends Table {
   }
 
   /**
-   * Brings forward the next tries of a channel's pending deliveries that are further away than their pause. A clock that
-   * was ahead has planned them. @param pausesMs the pauses after the first try, the second one, and so on
+   * If the next try of a pending delivery is further away than its pause, moves the try to the end of the pause. Such a
+   * try was planned by a clock that was ahead.
+   * @param pausesMs the pauses after the first try, the second one, and so on
    */
   shortenPauses(channel: Channel, now: Date, pausesMs: readonly number[]): void {
     const latest = "(? + json_extract(?, '$[' || (tries - 1) || ']'))";

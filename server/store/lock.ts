@@ -3,7 +3,7 @@ import { DataError } from "../../engine/query.ts";
 import { makePrivateFile } from "./private-files.ts";
 import { lockFile } from "./served.ts";
 
-/** Locks a state folder, so that one server at a time uses it. */
+/** Locks a state folder, so that only one server at a time uses it. */
 
 /** Maximum wait of a starting server for its lock. A command that reads the lock holds it for microseconds. */
 const maxReadersMs = 1000;
@@ -16,7 +16,7 @@ export function lockFolder(folder: string): () => void {
   makePrivateFile(lockFile(folder));
   const database = new Database(lockFile(folder), { timeout: maxReadersMs });
   try {
-    // A journal in memory, because a full disk has no room for a file.
+    // The journal is in memory, because a full disk has no room for a file.
     database.pragma("journal_mode = MEMORY");
     database.exec("BEGIN EXCLUSIVE");
   } catch (error) {

@@ -65,7 +65,7 @@ export class AccountRecords extends Table {
 }
 
 /**
- * Reads the rows of an export or a backup, table by table. Nothing of the file's schema is run: no view and no trigger.
+ * Reads the rows of an export or a backup, table by table. No view or trigger in the file is run.
  * @param take gets each row, with the values that the file has, whatever their types
  * @throws DataError when the file isn't an export or a backup of this version, or is damaged
  */
@@ -80,7 +80,7 @@ export function readRows(file: string, take: (table: MovedTable, row: MovedRow) 
     for (const table of movedTables) {
       const columns = columnsOf(model, table);
       checkTable(file, database, table, columns);
-      // Without indexes, so that all columns of a row come from the table.
+      // The query uses no indexes, so that all columns of a row come from the table.
       const rows = database.prepare<[], MovedRow>(
         `SELECT ${columns.join(", ")} FROM main.${table} NOT INDEXED`,
       );
@@ -99,7 +99,7 @@ export function readRows(file: string, take: (table: MovedTable, row: MovedRow) 
 const unfit = (file: string, found: string, expected = "the output of accounts export or state backup") =>
   new DataError(`file ${file}`, found, expected);
 
-/** Checks what kind of file it is before SQLite opens it, because opening a FIFO would wait for its writer. */
+/** Checks the kind of a file before SQLite opens it, because opening a FIFO would wait for its writer. */
 function checkHead(file: string): void {
   const stat = statSync(file);
   if (!stat.isFile())

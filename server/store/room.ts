@@ -9,9 +9,12 @@ import { DataError, systemCode } from "../../engine/query.ts";
  * orderly end deletes. If the disk is full, the start deletes the reserve to get this room.
  */
 
-/** The reserve's size, and the least room for a server to be ready: the -shm file takes half, the rest is for counts. */
+/**
+ * The reserve's size in bytes, and the minimum free room for a server to be ready. The -shm file takes half of the
+ * reserve, and the rest is for counts.
+ */
 export const reserveBytes = 64 * 1024;
-/** Room that a new state needs: for its database, its reserve, and the first counts. */
+/** Bytes of room that a new state needs for its database, its reserve, and the first counts. */
 export const newStateBytes = 512 * 1024;
 
 export const reserveFile = (folder: string) => join(folder, "server.reserve");
@@ -29,7 +32,7 @@ export class NoRoom extends DataError {
   }
 }
 
-/** Makes the error for a file that a command writes. @param bytes the size of the file */
+/** Makes the error for a file that a command can't write, because its disk is full. @param bytes the size of the file */
 export function noRoomFor(file: string, bytes: number): DataError {
   return new DataError(
     `file ${file}`,
@@ -65,7 +68,7 @@ export function keepReserve(folder: string): void {
   const file = reserveFile(folder);
   if (statSync(file, { throwIfNoEntry: false })?.size === reserveBytes) return;
   rmSync(file, { force: true });
-  // Random bytes, because some file systems don't store zeros.
+  // The reserve has random bytes, because some file systems don't store zeros.
   try {
     writeFileSync(file, randomBytes(reserveBytes), { mode: 0o600 });
     chmodSync(file, 0o600);
@@ -79,7 +82,10 @@ export function keepReserve(folder: string): void {
 /** The folders whose reserve this process has deleted. */
 const spent = new Set<string>();
 
-/** Runs work that needs little room. If the disk is full, deletes the reserve until the process ends, and runs it again. */
+/**
+ * Runs work that needs little room. If the disk is full, deletes the reserve until the process ends, and runs the work
+ * again.
+ */
 export function withReserve<Result>(folder: string, work: () => Result): Result {
   try {
     return work();
@@ -98,6 +104,6 @@ function keepSpent(): void {
     try {
       keepReserve(folder);
     } catch {
-      // Then the next server makes the reserve when there is room.
+      // The next server makes the reserve when there is room.
     }
 }

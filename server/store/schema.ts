@@ -135,18 +135,18 @@ export const nextChange = `(SELECT 1 + max((SELECT coalesce(max(changed), 0) FRO
 interface AccountTable {
   /** The primary key. */
   key: readonly string[];
-  /** The column that leads to the account, perhaps through a row of another table. */
+  /** The column with the account's id, or with the id of a row of the table `through`, which belongs to the account. */
   owner: string;
   through?: "keys" | "events";
-  /** Whether servers share its rows through PostgreSQL. */
+  /** Whether servers share the table's rows through PostgreSQL. */
   isShared: boolean;
   /** The columns that an export has: all, some or none. The column `changed` isn't exported. */
   moved: "all" | "none" | readonly string[];
-  /** Whether it has the column `changed`. */
+  /** Whether the table has the column `changed`. */
   isCounted: boolean;
 }
 
-/** The tables with rows of accounts. Their rows refer only to rows of tables before them, or of the same table. */
+/** The tables with rows of accounts. A table's rows refer only to rows of the same table or of a table before it. */
 export const accountTables = {
   accounts: { key: ["id"], owner: "id", isShared: true, moved: "all", isCounted: true },
   keys: { key: ["id"], owner: "account", isShared: true, moved: "all", isCounted: true },
@@ -160,7 +160,7 @@ export const accountTables = {
   },
   signups: {
     ...{ key: ["id"], owner: "account", isShared: true, isCounted: false },
-    // Clients' addresses and unused links stay.
+    // Clients' addresses and unused links aren't exported.
     moved: ["account", "mailbox", "created_at"],
   },
 } as const satisfies Record<string, AccountTable>;

@@ -35,14 +35,14 @@ export function hasLog(folder: string): boolean {
   return (lstatSync(`${databaseFile(folder)}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
 
-/** Returns the paths of the database and of the files that SQLite makes beside it, even if the files don't exist. */
+/** Returns the paths of the database and of the files that SQLite makes next to it, even if the files don't exist. */
 export function filesOf(folder: string): string[] {
   return ["", "-wal", "-shm"].map((end) => databaseFile(folder) + end);
 }
 
 /**
- * Returns a line for each of the database's files, which changes when the file is replaced, and is empty for a missing
- * file. The time of creation distinguishes a file from a deleted file that had the same inode.
+ * Returns a line for each of the database's files. The line changes when the file is replaced. It is empty if the file
+ * is missing. The time of creation distinguishes a file from a deleted file that had the same inode.
  */
 export function identitiesIn(folder: string): string {
   const stats = filesOf(folder).map((file) => lstatSync(file, { bigint: true, throwIfNoEntry: false }));
@@ -50,8 +50,9 @@ export function identitiesIn(folder: string): string {
 }
 
 /**
- * Refuses a database for a command if the running server has another database open, because the server would never see
- * what the command writes. @throws DataError
+ * Refuses a command's database if the running server has another database open, because the server would never see what
+ * the command writes.
+ * @throws DataError
  */
 export function checkServed(folder: string): void {
   if (!isServed(folder)) return;

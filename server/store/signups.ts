@@ -3,7 +3,7 @@ import { Table } from "./connection.ts";
 /** The table of signups and of the links that were mailed for them. */
 
 export interface Signup {
-  /** The normalised e-mail address: equal for all spellings of an address. */
+  /** The normalised e-mail address. It is the same for all spellings of an address. */
   mailbox: string;
   /** The client's IPv4 address or IPv6 /64. */
   address: string;
@@ -18,9 +18,9 @@ interface SignupLink {
 }
 
 /**
- * Maximum milliseconds by which a signup may be later than a time and still count as after it. The time is always a day
- * ago. So a signup more than a day in the future, which a clock that was ahead has made, counts as old and is
- * forgotten.
+ * A signup counts as after a time if it is at most this many milliseconds later. The time is always a day ago. So a
+ * signup more than a day in the future counts as old, and is forgotten. Such a signup was made by a clock that was
+ * ahead.
  */
 const maxAfterMs = 2 * 86_400_000;
 

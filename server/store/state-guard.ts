@@ -5,7 +5,7 @@ import { makePrivateFile, makeStateFolder } from "./private-files.ts";
 import { isNoRoom, keepReserve, NoRoom, withReserve } from "./room.ts";
 import { filesOf, identitiesIn, readServed, servedFile } from "./served.ts";
 
-/** Notices when the state's files are deleted or replaced under a running server. */
+/** Notices when the state's files are deleted or replaced while a server runs. */
 
 /** A server's lock on its state folder, and its watch over the database files that it has open. */
 export class StateGuard {
@@ -35,7 +35,7 @@ export class StateGuard {
   watch(): void {
     const opened = identitiesIn(this.#folder);
     this.#opened = opened;
-    // A full disk may have no room for the same content again.
+    // The same content isn't written again, because a full disk may have no room for it.
     if (readServed(this.#folder) === opened) return;
     this.withRoom(() => {
       makePrivateFile(servedFile(this.#folder));
@@ -43,7 +43,7 @@ export class StateGuard {
     });
   }
 
-  /** Makes sure that a start or an end on a full disk has room. @throws Error when the disk is full */
+  /** Keeps a reserve, so that a start or an end on a full disk has room. @throws Error when the disk is full */
   keepRoom(): void {
     keepReserve(this.#folder);
   }
@@ -54,8 +54,9 @@ export class StateGuard {
   }
 
   /**
-   * Moves the write-ahead log into the database. Called at least once a second: if the log is lost, at most the last
-   * second's counts are lost. @throws Error when a file was deleted or replaced, or SqliteError
+   * Moves the write-ahead log into the database. The server calls this about once a second. So if the log is lost, about
+   * a second's counts are lost.
+   * @throws Error when a file was deleted or replaced, or SqliteError
    */
   checkpoint(store: { loggedFrames(): number; checkpoint(): void }): void {
     const fault = this.fault();

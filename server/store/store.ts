@@ -24,7 +24,10 @@ export { type MovedRow, readRows } from "./records.ts";
 export { accountTables, type MovedTable } from "./schema.ts";
 export type { Signup } from "./signups.ts";
 
-/** The error for a copy of shared accounts without their database: other servers wouldn't learn of changes to the copy. */
+/**
+ * The error for a copy of shared accounts that is used without the shared database. Other servers wouldn't learn of
+ * changes to the copy.
+ */
 export const onlyACopy = (stateDir: string) =>
   new DataError(
     `STATE_DIR ${stateDir}`,
@@ -82,7 +85,9 @@ export class Store extends Table {
     this.db.database.close();
   }
 
-  /** A text that changes whenever another connection writes, or this connection changes accounts, keys or events. */
+  /**
+   * Returns a text that changes whenever another connection writes, or this connection changes accounts, keys or events.
+   */
   changes(): string {
     return `${this.db.pragma("data_version", { simple: true })} ${this.db.ownChanges}`;
   }
@@ -97,7 +102,10 @@ export class Store extends Table {
     return this.db.atomically(work);
   }
 
-  /** Like `atomically`, but doesn't wait for the disk: a loss of power may undo the work, the end of the process not. */
+  /**
+   * Like `atomically`, but doesn't wait for the disk. A loss of power may undo the work, but the end of the process
+   * doesn't.
+   */
   soon<Result>(work: () => Result): Result {
     return this.db.soon(work);
   }

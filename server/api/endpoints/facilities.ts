@@ -71,7 +71,8 @@ const parameters = v.object({
 type Values = v.InferOutput<typeof parameters>;
 
 /**
- * Checks that a parameter or sort order comes with the parameter that it requires, and that the charges are a range.
+ * Checks that a parameter or sort order comes with the parameter that it requires, and that `min_charge` isn't above
+ * `max_charge`.
  * @throws ApiError `invalid_parameter`
  */
 function checkTogether(values: Values): void {
@@ -89,7 +90,7 @@ function checkTogether(values: Values): void {
 
 const groupOf = ({ code, name, title }: ProcedureAsked) => ({ code, name, title });
 
-/** The query with all defaults, and null for absent parameters. @param asked null on later pages */
+/** Returns the query with all defaults, and null for absent parameters. @param asked null on later pages */
 function understood(values: Values, procedure: ProcedureAsked | undefined, asked: string | null) {
   const { near, within, status, sort, order, limit } = values;
   return {

@@ -67,7 +67,7 @@ export const prices: typeof general = {
 const [digitZero, letterA] = [48, 65];
 const letters = 26;
 
-/** The place of a state among a procedure's state groups, by the state's two letters; −1 for other letters. */
+/** The position of a state among a procedure's state groups, by the state's two letters; −1 for other letters. */
 const stateOfLetters = new Int8Array(letters * letters).fill(-1);
 for (const [code, place] of stateIndex)
   stateOfLetters[(code.charCodeAt(0) - letterA) * letters + code.charCodeAt(1) - letterA] = place;
@@ -128,7 +128,7 @@ function limitOfKey(key: number): number {
   return key % limitBase;
 }
 
-/** The query of a key, as text for cursors. */
+/** Returns the query of a key, as text for cursors. */
 function queryOfKey(image: Image, key: number): string {
   const group = groupOfKey(key);
   const place = group - image.procedures;

@@ -26,7 +26,8 @@ const howItMatches =
   "Only what has prices is listed; with `state`, only what has prices there. `matched` says which codes or words " +
   "found a procedure group.";
 /**
- * The list's name in cursors. It changes when the order of the matches does, so that no page of another order follows.
+ * The list's name in cursors. It has to change when the order of the matches changes, so that a cursor of another
+ * release is refused.
  */
 export const searchList = "matches";
 const maxQueryCharacters = 200;

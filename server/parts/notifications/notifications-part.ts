@@ -1,6 +1,6 @@
 import { definePart } from "../../part.ts";
 
-/** Webhooks and e-mails for quota events as a part. */
+/** The part that sends quota events by webhook and by e-mail. */
 
 export const notificationsPart = definePart({}, () => ({
   start: async (core) => (await import("./control.ts")).startNotifications(core),

@@ -31,7 +31,7 @@ export const maxTries = pausesSeconds.length + 1;
 const maxAnswerCharacters = 200;
 
 const pausesMs = pausesSeconds.map((seconds) => seconds * 1000);
-/** Minimum change of the difference between wall clock and steady clock, in milliseconds, after which the wall clock counts as set. */
+/** The wall clock counts as set if its difference from the steady clock changes by at least this many milliseconds. */
 const minStepMs = 100;
 
 /** `impossible` means that nothing was sent and that retrying wouldn't help. */
@@ -58,7 +58,7 @@ export interface Sender {
 
 const outcomes = ["delivered", "retry", "failed"] as const;
 
-/** Makes the counter of a channel's tries. It starts with zeros, so that the first failure is an increase to alerts. */
+/** Makes the counter of a channel's tries. It starts with zeros, so that alerts see the first failure as an increase. */
 export function triesCounter(metrics: Metrics, channel: Channel): Counter<"outcome"> {
   const tries = metrics.counter(
     `hcqs_${channel}_deliveries_total`,
@@ -85,7 +85,7 @@ export class Outbox {
   readonly #tries: Counter<"outcome">;
   /** Tries in flight by event id, longest running first. */
   readonly #underWay = new Map<string, Try>();
-  /** Functions that store results which couldn't be stored, by event id. They run before any new delivery. */
+  /** Functions that store the results that couldn't be stored yet, by event id. They run before any new delivery. */
   readonly #unrecorded = new Map<string, () => void>();
   readonly #recording = new Set<string>();
   readonly #write: (work: () => void) => Promise<void>;
@@ -131,7 +131,7 @@ export class Outbox {
     await Promise.all(tries);
   }
 
-  /** Follows the clock, and looks for the oldest pending event. Servers whose turn it isn't call this alone. */
+  /** Follows the clock, and looks for the oldest pending event. Servers whose turn it isn't call only this method. */
   look(now: Date, steadyMs: number): void {
     this.#followClock(now, steadyMs);
     const createdAt = this.#store.events.oldestPending(this.#sender.channel);
@@ -141,8 +141,8 @@ export class Outbox {
   }
 
   /**
-   * Returns the age in seconds of the oldest event that was pending at the last look; 0 if no event was pending. An
-   * event that was made by a clock that was ahead has an age, too.
+   * Returns the age in seconds of the oldest event that was pending at the last call of `look`; 0 if no event was
+   * pending. An event that was made by a clock that was ahead has an age, too.
    */
   oldestPendingAge(now: Date, steadyMs: number): number {
     if (this.#oldestPending === undefined) return 0;
@@ -183,7 +183,7 @@ export class Outbox {
     longest.cutOff.abort(
       new Error(`aborted after ${ranMs} ms without an answer, because other deliveries were waiting`),
     );
-    // Frees the slot at once. The aborted event isn't sent again before its result is recorded.
+    // Frees the slot immediately. The aborted event isn't sent again before its result is recorded.
     this.#underWay.delete(longest.event.id);
     return true;
   }

@@ -31,8 +31,8 @@ function isAllowed(address: string, allowLoopback: boolean): boolean {
 }
 
 /**
- * Looks up a host's addresses. The connection uses exactly these, because a second look-up could give forbidden ones.
- * DNS is queried directly, because `getaddrinfo` blocks one of few threads and can't be cancelled.
+ * Looks up a host's addresses. The connection uses exactly these addresses, because a second look-up could give
+ * forbidden addresses. DNS is queried directly, because `getaddrinfo` blocks one of few threads and can't be cancelled.
  */
 async function resolve(host: string, resolver: Resolver, allowLoopback: boolean): Promise<LookupAddress[]> {
   const answers = await Promise.allSettled(

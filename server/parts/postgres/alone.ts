@@ -17,17 +17,17 @@ interface Bucket {
   atMs: number;
 }
 
-/** One absence of the database. */
+/** One outage of the database. */
 export class Alone {
   readonly #options: AloneOptions;
-  /** Milliseconds of this absence before a restart, by the wall clock. */
+  /** Milliseconds of this outage before this server's restart, by the wall clock. */
   readonly #beforeMs: number;
   /** When this process found the database away, by the steady clock. */
   readonly #fromMs: number;
   readonly #buckets = new Map<number, Bucket>();
-  /** What was admitted before a restart. It may be reported already, so nothing is added. */
+  /** What was admitted before a restart. It may be reported already, so nothing is added to it. */
   readonly #earlier: readonly AdmittedAlone[];
-  /** What is admitted, by month. */
+  /** What this process has admitted, by month. */
   readonly #admitted = new Map<number, Omit<AdmittedAlone, "since">>();
 
   /**
@@ -38,9 +38,9 @@ export class Alone {
   constructor(options: AloneOptions, month: number, wallMs: number, nowMs: number) {
     this.#options = options;
     this.#earlier = options.store.away.all();
-    // After a restart, the same absence goes on.
+    // After a restart, the same outage goes on.
     const since = this.#earlier.find((one) => one.since > 0)?.since ?? wallMs;
-    // A beginning in the future was stored by a clock that was ahead: then the absence begins now.
+    // A beginning in the future was stored by a clock that was ahead. In this case, the outage begins now.
     this.#beforeMs = Math.max(0, wallMs - since);
     this.#fromMs = nowMs;
     this.#admittedIn(month);
@@ -79,8 +79,8 @@ export class Alone {
   }
 
   /**
-   * Adds to an account's count, and returns it. It is negative if more of the database's permits went back than were
-   * granted here.
+   * Adds to an account's count, and returns the count. The count is negative if more permits of the database were given
+   * back than this server has granted.
    */
   #count(account: number, month: number, more: number): number {
     const { used } = this.#admittedIn(month);
@@ -98,7 +98,7 @@ export class Alone {
     return admitted;
   }
 
-  /** Stores what was admitted, so that a restart keeps it and the absence's beginning. */
+  /** Stores what was admitted, and when the outage began, so that a restart keeps both. */
   save(wallMs: number, nowMs: number): void {
     const since = Math.round(wallMs - this.awayMs(nowMs));
     for (const admitted of this.#admitted.values()) this.#options.store.away.save({ ...admitted, since });

@@ -21,7 +21,7 @@ const accountsPerRead = 500;
 export async function runShared(urls: readonly string[], command: SharedCommand): Promise<CommandOutput> {
   const store = Store.inMemory();
   const database = new Database(urls, () => true);
-  /** Says what is done, after a part of the work. */
+  /** Says what is done. It is set after each part of the work. */
   let state: string | undefined;
   try {
     const directory = new SharedDirectory(store, database, (work) => work());
@@ -43,7 +43,7 @@ export async function runShared(urls: readonly string[], command: SharedCommand)
       work = said.rest.run;
     }
     if (directory.version === before) return said;
-    // By then, all permits that servers got before the change have expired.
+    // After this wait, all permits that servers got before the change have expired.
     await delay(permitLifeMs);
     return wasNew ? { ...said, note: `${said.note ?? ""}the database had no accounts before\n` } : said;
   } catch (error) {
@@ -94,8 +94,8 @@ async function readUse(store: Store, database: Database, withDays: boolean): Pro
 }
 
 /**
- * Returns the use of imported accounts, of the last two months with any. A month after the next one was counted by a
- * clock that was ahead. It is left out, because the database counts only two months.
+ * Returns the use of imported accounts: of an account's newest month with use, and of the month before it. Months after
+ * the next month are left out, because they were counted by a clock that was ahead. The database counts only two months.
  */
 function useOf(store: Store, { entered = [] }: CommandOutput, now: Date): ImportedUse | undefined {
   if (entered.length === 0) return undefined;

@@ -8,19 +8,25 @@ import { installation, schemaVersion } from "./schema.ts";
 /** Maximum milliseconds to connect, and to wait for a query's answer. The database cancels a statement earlier. */
 const maxAnswerMs = 2000;
 const maxStatementMs = 1000;
-/** Maximum milliseconds between two tries to connect; more if there was no answer, because hanging backends pile up. */
+/**
+ * Maximum milliseconds between two tries to connect. The pause is longer if there was no answer, because hanging
+ * backends pile up.
+ */
 const maxPauseMs = 1000;
 const maxHangingPauseMs = 30_000;
 const minPauseMs = 250;
 
 const noAnswer = "no answer";
-/** Faults that a later try may not have: no connection, a standby, a start or a stop under way. */
+/**
+ * Error codes of faults that a later try may not have: no connection, too few resources, a standby, or a start or stop
+ * under way.
+ */
 const passing = /^(08|53|57P0[1-3]|25006)/;
 
-/** One of several hosts. */
+/** A host of the database, and the tries to connect to it. */
 interface Host {
   readonly url: string;
-  /** Tries to connect that failed, one after the other. */
+  /** Number of tries to connect that have failed since the last success. */
   failures: number;
   nextTryMs: number;
 }
@@ -36,7 +42,7 @@ export class Database {
   readonly #mayInstall: () => boolean;
 
   /**
-   * @param urls one for each host, tried in turn
+   * @param urls one URL for each host; the hosts are tried in turn
    * @param mayInstall whether the tables are to be made in a database without them
    */
   constructor(urls: readonly string[], mayInstall: () => boolean) {
@@ -45,7 +51,7 @@ export class Database {
   }
 
   /**
-   * Runs a query. Queries are sent without waiting for the answers to earlier ones.
+   * Runs a query. Queries are sent without waiting for the answers to earlier queries.
    * @returns the rows
    * @throws StateUnavailable when there is no answer; then it isn't known whether a change was made
    * @throws DatabaseError when the database refuses the query
@@ -89,11 +95,11 @@ export class Database {
       } catch (error) {
         if (!(error instanceof Unusable)) throw error;
         faults.push(error);
-        // A host that hangs doesn't make the others wait.
+        // A host that hangs gets longer pauses, so that other hosts rarely wait for it.
         const mostMs = error.message === noAnswer ? maxHangingPauseMs : maxPauseMs;
         host.nextTryMs = performance.now() + Math.min(mostMs, minPauseMs * 2 ** host.failures++);
       }
-    // A host with a lasting fault, such as a wrong password, says more than one that is away.
+    // A lasting fault, such as a wrong password, is reported rather than the fault of a host that is away.
     this.#fault = faults.find(({ isLasting }) => isLasting) ?? faults[0];
     throw this.#fault.error;
   }
@@ -127,7 +133,7 @@ class Unusable extends Error {
 async function inTime<Result>(answer: Promise<Result>): Promise<Result> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(() => late.reject(new StateUnavailable(noAnswer)), maxAnswerMs);
-  // After the time, the answer's failure is of no interest.
+  // A failure after the time limit is ignored.
   answer.catch(() => {});
   try {
     return await Promise.race([answer, late.promise]);
@@ -136,13 +142,13 @@ async function inTime<Result>(answer: Promise<Result>): Promise<Result> {
   }
 }
 
-/** The modes that are tried in turn for an `sslmode`, as libpq does it; others are tried alone. */
+/** The modes that are tried in turn for an `sslmode`, as in libpq. Other modes are tried alone. */
 const modesOf: Record<string, readonly string[]> = {
   allow: ["disable", "require"],
   prefer: ["require", "disable"],
 };
 
-/** @throws Unusable */
+/** Connects to a host. @throws Unusable */
 async function open(url: string, mayInstall: boolean): Promise<Client> {
   const asked = new URL(url);
   const place = `${asked.hostname}:${asked.port || 5432}`;
@@ -172,7 +178,7 @@ async function openBy(asked: URL, mode: string, place: string, mayInstall: boole
     keepAlive: true,
     pipeline: true,
   });
-  // An error of a connection ends it. The next query says so.
+  // An error ends the connection. The next query makes a new connection.
   client.on("error", () => {});
   try {
     await inTime(client.connect());
@@ -200,13 +206,13 @@ async function openBy(asked: URL, mode: string, place: string, mayInstall: boole
   }
 }
 
-/** Whether the user has the rights that servers and commands need, once the tables are made. */
+/** SQL that tells whether all tables exist, and whether the user has the rights that servers and commands need. */
 const mayWrite = `SELECT bool_and(t IS NOT NULL) AS is_whole,
     bool_and(has_table_privilege(t, 'SELECT') AND has_table_privilege(t, 'INSERT')
       AND has_table_privilege(t, 'UPDATE') AND has_table_privilege(t, 'DELETE')) AS is_allowed
   FROM unnest(ARRAY['changes', 'rows', 'limits', 'days', 'turns']) AS name, to_regclass(format('hcqs.%s', name)) AS t`;
 
-/** Checks the schema, and makes it if there is none. */
+/** Checks the schema. Makes it if there is none and `mayInstall` is set. */
 async function prepare(client: Client, place: string, mayInstall: boolean): Promise<void> {
   const versionOf = async () => {
     const is = await inTime(client.query("SELECT to_regclass('hcqs.installed') IS NOT NULL AS there"));
@@ -248,7 +254,7 @@ async function prepare(client: Client, place: string, mayInstall: boolean): Prom
 const incomplete = (place: string) =>
   new Unusable(place, "its schema hcqs isn't complete", "a backup that is restored whole", false);
 
-/** What is expected, by the beginning of an error's code, or what its message is about. */
+/** What is expected, by a pattern of an error's code and message. */
 const refusals: readonly (readonly [pattern: RegExp, expected: string])[] = [
   [/^28| SASL/, "a user and password that the database accepts"],
   [/^3D/, "the name of a database that exists"],

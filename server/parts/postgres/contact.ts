@@ -1,24 +1,27 @@
 /** Tells whether the database is away, by the answers to reads and to calls for permits. */
 
-/** Milliseconds without a success, while reads or calls were due, after which the database is away. */
+/**
+ * The database is away after this many milliseconds without a successful read, or without a successful call while calls
+ * were due.
+ */
 export const awayMs = 2000;
 /**
- * Maximum milliseconds between two looks that count as silence. After a longer pause, as when the machine was busy or the
- * process was stopped, this thread hasn't read the answers that came meanwhile.
+ * Maximum milliseconds between two calls of `isLost` that count as time without an answer. After a longer pause, such as
+ * a stop of the process, this thread may not have read the answers that came meanwhile.
  */
 const maxLookMs = 500;
 
-/** Times are milliseconds of a steady clock. */
+/** Records which reads and calls succeed. Times are milliseconds of a steady clock. */
 export class Contact {
   /** Why the last read or call failed. */
   reason = "no answer";
   #readMs = Number.NEGATIVE_INFINITY;
-  /** Since when calls fail, one after the other; undefined after a success. */
+  /** The time since which all calls have failed; undefined after a success. */
   #failingMs: number | undefined;
   #calledMs = Number.NEGATIVE_INFINITY;
   #lookedMs = Number.POSITIVE_INFINITY;
 
-  /** Whether no read has succeeded. */
+  /** Whether no read has succeeded yet. */
   get isNone(): boolean {
     return this.#readMs === Number.NEGATIVE_INFINITY;
   }
@@ -30,7 +33,7 @@ export class Contact {
 
   /** Notes that a call is sent. */
   calling(nowMs: number): void {
-    // A call that failed tells nothing if no further one was due.
+    // A failed call says nothing about the present if no further call was due for a while.
     if (this.#failingMs === undefined || nowMs - this.#calledMs > awayMs) this.#failingMs = nowMs;
     this.#calledMs = nowMs;
   }
@@ -40,7 +43,7 @@ export class Contact {
     this.#failingMs = undefined;
   }
 
-  /** Whether reads or calls were due and none succeeded for a while in which this thread ran. */
+  /** Whether no read, or none of the calls that were due, has succeeded for `awayMs` in which this thread ran. */
   isLost(nowMs: number): boolean {
     this.#leaveOut(nowMs - this.#lookedMs - maxLookMs, nowMs);
     this.#lookedMs = nowMs;
@@ -50,8 +53,8 @@ export class Contact {
   }
 
   /**
-   * Moves all times later by milliseconds in which this thread didn't run, so that they don't count as silence. No time
-   * is moved into the future.
+   * Moves all times forward by the milliseconds in which this thread didn't run. So these don't count as time without an
+   * answer. No time is moved into the future.
    */
   #leaveOut(pausedMs: number, nowMs: number): void {
     if (pausedMs <= 0) return;

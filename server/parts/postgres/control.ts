@@ -17,9 +17,12 @@ import { SharedDirectory } from "./directory.ts";
 import { type Asked, type PermitMeter, Permits, type Taken, tickMs } from "./permits.ts";
 import { takeTurn } from "./turns.ts";
 
-/** Shares accounts and ceilings with other servers through PostgreSQL. While it is away, this server goes on alone. */
+/**
+ * Shares accounts and ceilings with other servers through PostgreSQL. While PostgreSQL is away, this server admits
+ * requests alone.
+ */
 
-/** Milliseconds between reads of accounts and keys. A call for permits brings changes sooner. */
+/** Milliseconds between reads of accounts and keys. A call for permits may bring changes sooner. */
 const directoryMs = 250;
 const usageMs = 10_000;
 const recordMs = 1000;
@@ -27,12 +30,15 @@ const saveMs = 1000;
 const lookMs = 100;
 export const maxStartMs = 5000;
 const startStepMs = 100;
-/** Seconds of a turn to deliver events. A delivery is begun only if its time-out is left in the turn. */
+/**
+ * Seconds of a turn to deliver events. A delivery begins only if the rest of the turn is longer than the delivery's
+ * time-out.
+ */
 const turnSeconds = 15;
 const turnMs = 2000;
 const maxDeliveryMs = 10_000;
 const maxLeaveMs = 2000;
-/** Upper bounds of the buckets of waits, in seconds. */
+/** Upper bounds of the histogram's buckets for waits, in seconds. */
 const waitBounds = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4];
 
 interface Options {
@@ -64,7 +70,7 @@ function takeValues(asked: readonly Asked[], id: string | null): unknown[] {
 /** Reads the accounts. Permits are got after a call of `begin`. */
 export async function shareState({ urls, graceMs }: Options, context: PartContext): Promise<SharedState> {
   const { store, log, metrics, atEnd, unlessStopping } = context;
-  /** Repeats work that may take longer than the interval. */
+  /** Repeats work that may take longer than the interval. Skips a run if the last run isn't done. */
   const repeat = (what: string, everyMs: number, work: () => Promise<void>) => {
     let isRunning = false;
     context.repeat(what, everyMs, async () => {
@@ -77,7 +83,7 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
       }
     });
   };
-  // Calls for permits don't wait behind reads and changes of accounts.
+  // Calls for permits have a connection of their own, so that they don't wait for reads and changes of accounts.
   const mayInstall = () => store.directory.position() === undefined;
   const [calls, database] = [new Database(urls, mayInstall), new Database(urls, mayInstall)];
   atEnd(() => {
@@ -118,7 +124,7 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
     );
   }
 
-  /** Runs work that needs the database. Its absence is logged elsewhere. */
+  /** Runs work that needs the database. An outage of the database is logged elsewhere. */
   async function unlessAway(work: () => Promise<void>): Promise<void> {
     try {
       await work();
@@ -131,7 +137,10 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
   }
 
   const isGraceOver = () => alone !== undefined && alone.awayMs(performance.now()) >= graceMs;
-  /** A copy that is known to lack changes may have keys that were revoked, so it admits nothing. */
+  /**
+   * Whether this server may admit requests. A copy that is known to lack changes may have keys that were revoked, so
+   * nothing is admitted then.
+   */
   const mayAdmit = () => !directory.isBehind && !isGraceOver();
   const save = () => alone?.save(Date.now(), performance.now());
 
@@ -167,7 +176,7 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
         }
         for (const { account: id, month, used } of rows) {
           const account = Number(id);
-          // The quota may have been raised since: then this count is of the quota before.
+          // The quota may have been raised after the call was sent. Then the count belongs to the old quota.
           const quota = version === sentVersion ? quotas.get(account) : accounts.quotaOf(account);
           if (quota !== undefined) counts.note(account, month, used, quota);
         }
@@ -222,7 +231,10 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
         await report();
         await counts.read(database, performance.now());
       };
-      /** Reads succeed while commits hang, and other calls while rows are locked. So what failed is tried. */
+      /**
+       * Checks that the database is back by trying what failed. Other checks aren't enough: reads succeed while commits
+       * hang, and calls for other accounts succeed while an account's row is locked.
+       */
       const confirm = async () => {
         await takeTurn(calls, "alive", holder, 0);
         const tried = failed.map(({ account }) => ({ account, want: 0, back: 0, backMonth: table.month }));
@@ -238,12 +250,12 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
             backMonth: month,
           }));
           rows.sort((a, b) => a.account - b.account);
-          // An absence without requests, too, ends only when the database is back.
+          // A report without requests is removed only when the database is back, too.
           await (rows.length > 0 ? calls.query(takeSql, takeValues(rows, id)) : confirm());
           store.away.remove(id);
         }
       };
-      // What was read is of now, and the first request doesn't wait for a connection.
+      // Connects and reads now, so that the first request doesn't wait for a connection and finds current accounts.
       await unlessAway(async () => {
         await calls.query("SELECT 1");
         await directory.read();
@@ -255,7 +267,7 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
           alone.take(backs, table.month, performance.now());
           save();
         } else if (backs.length > 0) {
-          // A call has one row for each account.
+          // A call may have only one row for each account.
           const byMonth = [...Map.groupBy(backs, ({ backMonth }) => backMonth).values()];
           const given = byMonth.map((rows) => calls.query(takeSql, takeValues(rows, null)));
           await Promise.race([Promise.allSettled(given), delay(maxLeaveMs)]);
@@ -268,7 +280,7 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
         table.isClosed = !mayAdmit();
         if (!mayAdmit()) sharing.refuseAll();
         if (alone === undefined) return;
-        // While the database is away, this server's clock has the month. A month of another clock isn't kept.
+        // While the database is away, the month is that of this server's clock.
         table.month = monthOf(Date.now());
         await unlessAway(comeBack);
       });
@@ -293,7 +305,8 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
       repeat("taking turns to deliver events", turnMs, async () => {
         const isDue = () =>
           channels.some((channel) => store.events.due(channel, new Date(), [], 1).length > 0);
-        // Only a server that can deliver takes the turn or renews it. Without its state it can't record a delivery.
+        // Only a server that can deliver takes the turn or renews it. A server that can't use its state can't record a
+        // delivery.
         if (alone !== undefined || context.fault() !== undefined || !isDue()) return;
         store.progress.noteSaved(new Date());
         await unlessAway(async () => {

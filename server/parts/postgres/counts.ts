@@ -8,17 +8,20 @@ import type { SharedDirectory } from "./directory.ts";
 
 /** Keeps what all servers have counted, and records the events of thresholds. */
 
-/** Seconds before the last read from which the use of accounts is read again, because commits may come late. */
+/** Each read of the use of accounts begins this many seconds before the last read, because commits may come late. */
 const overlapSeconds = 5;
 /**
  * If the database's clock has lost more seconds than this since the last read, it was set back, and all counts are read.
  * Smaller steps are within the overlap.
  */
 const maxLostSeconds = 2;
-/** Maximum months known of an account. A clock that jumps can't fill the memory. */
+/** Maximum months known of an account. The limit keeps a clock that jumps from filling the memory. */
 const maxMonths = 3;
 
-/** The counts that may have changed since the last read: all of them after the clock was set back. */
+/**
+ * SQL that reads the counts that may have changed since the last read. After the clock was set back, it reads all
+ * counts.
+ */
 const changedCounts = `
   WITH clock AS MATERIALIZED (SELECT clock_timestamp() AS now)
   SELECT clock.now::text, hcqs.month_of(clock.now) AS now_month, l.account, l.month, l.used, l.used_before,
@@ -29,9 +32,9 @@ const changedCounts = `
     ELSE $1::timestamptz - make_interval(secs => ${overlapSeconds}) END`;
 
 /**
- * Stores the days of accounts whose row has a month that is still to come, because the database's clock was ahead. Until
- * that month, `take` stores none. Each read stores the day of the last request, so up to ten seconds of requests before
- * midnight may count for the day after.
+ * SQL that stores the days of accounts whose row has a month that is still to come, because the database's clock was
+ * ahead. Until that month, `take` stores no days for these accounts. Each read stores the day of the last request, so up
+ * to ten seconds of requests before midnight may count for the day after.
  */
 const storeDays = `
   INSERT INTO hcqs.days AS d SELECT account, (at AT TIME ZONE 'UTC')::date, used_before FROM hcqs.limits
@@ -42,7 +45,7 @@ interface ChangedCount {
   /** The database's time. */
   now: string;
   now_month: number;
-  /** Null in the only row if no count has changed. */
+  /** Null if no count has changed. Then there is only this row. */
   account: string | null;
   /** The newest month with requests. It is in the future if the clock was ahead. */
   month: number;
@@ -56,7 +59,7 @@ interface ChangedCount {
 interface Known {
   /** Permits granted to all servers. */
   used: number;
-  /** The quota, and the highest threshold of it whose event is recorded. */
+  /** The quota, and the highest of its thresholds whose event is recorded or in `#crossed`. */
   quota: number;
   recorded: number;
 }
@@ -70,7 +73,10 @@ interface Crossing {
   used: number;
 }
 
-/** What all servers count, as far as this server knows, and the events of thresholds that were crossed. */
+/**
+ * What all servers have counted, as far as this server knows, and the crossed thresholds whose events aren't recorded
+ * yet.
+ */
 export class Counts {
   readonly #accounts: Pick<Accounts, "quotaOf" | "slotOf" | "putDay">;
   readonly #context: Pick<PartContext, "store" | "log">;
@@ -82,7 +88,7 @@ export class Counts {
   readonly #crossed = new Map<string, Crossing>();
   /** The UTC day of the last call before an account's days were read, by account. */
   readonly #daysReadOn = new Map<string, string>();
-  /** The database's time at the last read, and the steady clock's. */
+  /** The time of the last read: `#readTo` by the database's clock, `#readMs` by the steady clock. */
   #readTo = "-infinity";
   #readMs = 0;
 
@@ -173,7 +179,7 @@ export class Counts {
     const rows = found.flatMap(({ account, ...row }) => (account === null ? [] : { account, ...row }));
     const early = rows.filter(({ month, at_month }) => month === at_month + 1);
     if (early.length > 0) await database.query(storeDays, [early.map(({ account }) => account)]);
-    // An account's days change with its first call of a day: the days from the last call before are new.
+    // An account's days change with its first call of a day. The days since the call before may be new.
     const changed = rows.filter(({ account, day }) => this.#daysReadOn.get(account) !== day);
     const days = await database.query<{ account: string; day: string; used: number }>(
       `SELECT account, to_char(day, 'YYYY-MM-DD') AS day, used FROM hcqs.days
@@ -196,7 +202,7 @@ export class Counts {
     this.#readMs = steadyMs;
   }
 
-  /** The first day that may have changed. After a clock that was ahead, it is the day of the last call. */
+  /** Returns the first day that may have changed. If the clock was ahead before, it is the day of the last call. */
   #daysSince({ account, day }: { account: string; day: string }): string {
     const before = this.#daysReadOn.get(account);
     if (before === undefined) return "-infinity";
@@ -212,7 +218,7 @@ export class Counts {
     store.usage.save(monthName(month), [[id, used]]);
     if (used_before > 0) store.usage.save(monthName(month - 1), [[id, used_before]]);
     this.note(id, month, used, quota);
-    // After a clock that was ahead, the requests of this month are those of the month before.
+    // If the clock was ahead, the row's month is the next month, and this month's requests are in `used_before`.
     if (month === nowMonth + 1) this.note(id, nowMonth, used_before, quota);
     const usedNow = month === nowMonth ? used : month === nowMonth + 1 ? used_before : undefined;
     if (usedNow === undefined || this.#table.month !== nowMonth) return;

@@ -6,7 +6,7 @@ import { StateUnavailable } from "../../shared/state-unavailable.ts";
 import type { Position, Row, Store } from "../../store/store.ts";
 import type { Database } from "./connection.ts";
 
-/** Keeps a copy of the accounts, keys and events in PostgreSQL: reads changes, and makes changes. */
+/** Keeps a local copy of the accounts, keys and events that are in PostgreSQL. Reads changes, and makes changes. */
 
 const rowsPerPage = 1000;
 /** Maximum tries of a change. A try fails if another server has made a change in between. */
@@ -14,7 +14,7 @@ const maxTries = 100;
 /** Maximum tries to learn whether a change was made, after its answer was lost. */
 const maxAsks = 5;
 
-/** Use of an imported account. */
+/** The use of imported accounts. */
 export interface ImportedUse {
   months: { account: number; month: number; used: number; used_before: number }[];
   days: { account: number; day: string; used: number }[];
@@ -41,7 +41,7 @@ export class SharedDirectory {
   /** Called when rows were written to the copy. */
   onRead: () => void = () => {};
 
-  /** @param withRoom writes changes to the copy, also on a full disk: they may end access */
+  /** @param withRoom runs work that writes to the copy, also on a full disk, because changes may end access */
   constructor(store: Store, database: Pick<Database, "query">, withRoom: PartContext["withRoom"]) {
     this.#store = store;
     this.#database = database;
@@ -100,14 +100,14 @@ export class SharedDirectory {
       rows.map(({ content }) => content),
       use === undefined ? null : JSON.stringify(use),
     ];
-    // A lost answer doesn't say whether the change was made. The same id makes it once.
+    // A lost answer doesn't say whether the change was made. A repeated call with the same id doesn't make it again.
     for (let asks = 1; ; asks++)
       try {
         const sql = "SELECT hcqs.change($1, $2, $3, $4, $5, $6) AS version";
         const [made] = await this.#database.query<{ version: string | null }>(sql, values);
         return made.version !== null;
       } catch (error) {
-        // A change that waited too long for another one is cancelled and undone.
+        // A change that waited too long for another change is cancelled and undone.
         if (error instanceof DatabaseError && /^(57014|40)/.test(error.code ?? "")) return false;
         if (!(error instanceof StateUnavailable)) throw error;
         if (asks === maxAsks)
@@ -138,7 +138,7 @@ export class SharedDirectory {
     this.onRead();
   }
 
-  /** Reads all further pages. Later versions of a row replace earlier ones, so all rows are of the last page's time. */
+  /** Reads all further pages. Later versions of a row replace earlier versions, so all rows are as of the last page. */
   async #rest(own: number, first: PageRow[]): Promise<{ rows: Row[]; end: Position }> {
     const rows = new Map<string, Row>();
     let page = first;
@@ -152,13 +152,16 @@ export class SharedDirectory {
     }
     const [{ newest, newest_id }] = page;
     if (newest === null || newest_id === null) throw emptied();
-    // Each change has rows. While a backup is restored, they come after it.
+    // Each change has rows. While a backup is restored, the rows may come after the change.
     if (last?.version !== newest)
       throw new StateUnavailable("the newest change has no rows: is a backup being restored?");
     return { rows: [...rows.values()], end: { version: Number(newest), id: newest_id } };
   }
 
-  /** Returns at least one row, which has the newest version; its `name` is null if there are no rows. */
+  /**
+   * Reads a page of rows. Returns at least one row, which has the newest version; its `name` is null if there are no
+   * rows.
+   */
   #page(own: number, version: number, name: string): Promise<PageRow[]> {
     return this.#database.query<PageRow>(
       `SELECT c.version AS newest, c.id AS newest_id, (SELECT id FROM hcqs.changes WHERE version = $1) AS own_id,

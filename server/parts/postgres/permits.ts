@@ -2,7 +2,10 @@ import { burstExceeded, quotaExceeded } from "../../accounts/limits.ts";
 import { databaseAway, maxWaitMs, type PermitTable, permitLifeMs } from "../../accounts/permit-table.ts";
 import type { PermitAnswer, Wait } from "../../shared/messages.ts";
 
-/** Gets permits for the accounts in use, in batches, and gives unused ones back. Does no I/O, and time is an argument. */
+/**
+ * Gets permits for the accounts in use, in batches, and gives unused permits back. This module does no I/O, and gets the
+ * time as an argument.
+ */
 
 /** Milliseconds between two calls of `tick`. */
 export const tickMs = 10;
@@ -17,7 +20,7 @@ const leastAhead = 2;
 const mostAhead = 1 / 8;
 /** Milliseconds after which an account without demand, permits or waiting requests is forgotten. */
 const idleMs = 5000;
-/** Maximum milliseconds for which requests without a permit are refused at once. */
+/** Maximum milliseconds for which requests without a permit are refused immediately. */
 const maxRefusalMs = 1000;
 
 /** What is asked of the database for an account. */
@@ -42,7 +45,7 @@ export interface Granted {
 export interface Taken {
   /** The month of the grants, by the database's clock. */
   month: number;
-  /** Accounts whose requests can't be counted are absent. */
+  /** One entry for each account. Accounts whose requests can't be counted are absent. */
   grants: readonly Granted[];
 }
 
@@ -50,7 +53,7 @@ export interface Taken {
 export interface PermitMeter {
   /** A call for permits of some accounts was sent. */
   called(accounts: number): void;
-  /** Permits weren't used in their life, and go back. */
+  /** Permits have expired unused, and are given back. */
   expired(permits: number): void;
   /** Permits may have been granted by a call that has failed. */
   lost(permits: number): void;
@@ -79,11 +82,11 @@ interface Batch {
 class Pool {
   readonly slot: number;
   readonly account: number;
-  /** Permits held, oldest first, as of the last look. */
+  /** Permits held, oldest first, as of the last check. */
   batches: Batch[] = [];
   /** Requests that wait, oldest first. */
   readonly waits: { thread: number; count: number; sinceMs: number }[] = [];
-  /** Numbers of requests that have begun to wait, and that were answered. */
+  /** Number of requests that have begun to wait. `answered` is the number of these that were answered. */
   arrived = 0;
   answered = 0;
   /** Number of requests that had begun to wait when the last call was sent. */
@@ -96,9 +99,9 @@ class Pool {
   demand = 0;
   askedBefore: number;
   usedMs: number;
-  /** Until when no permits are got in advance, because the bucket or the quota is empty. */
+  /** The time until which no permits are got in advance, because the last answer granted too few. */
   noneUntilMs = 0;
-  /** What is left of the quota, as last heard. */
+  /** Requests left of the quota, by the last answer. */
   left = Number.POSITIVE_INFINITY;
 
   constructor(slot: number, account: number, asked: number, nowMs: number) {
@@ -126,7 +129,7 @@ export class Permits {
   #tickedMs: number;
   /** Mean milliseconds of a call. Before the first answer, a guess that leaves calls for requests that come later. */
   #roundTripMs = 100;
-  /** How many answers the mean is over. */
+  /** Number of answers that the mean is over, at most 8. */
   #measured = 0;
   /** Answers to send, by thread. */
   readonly #answers = new Map<number, PermitAnswer[]>();
@@ -196,8 +199,8 @@ export class Permits {
   }
 
   /**
-   * Gives the permits held to requests that wait. They came while the requests began to wait, so no call is made for
-   * these.
+   * Gives the permits held to requests that wait. These permits came while the requests began to wait, so the requests
+   * need no call.
    */
   #useHeld(pool: Pool, nowMs: number): void {
     this.#expire(pool, nowMs);
@@ -208,7 +211,7 @@ export class Permits {
     this.#forgetUsed(pool);
   }
 
-  /** Takes out the permits that expire before the next tick, and those of another month. */
+  /** Removes the permits that expire before the next tick, and the permits of another month. */
   #expire(pool: Pool, nowMs: number): void {
     this.#forgetUsed(pool);
     const month = this.#table.monthOf(pool.slot);
@@ -227,7 +230,7 @@ export class Permits {
     if (pool.batches.length > 0) this.#table.expireAt(pool.slot, pool.batches[0].expiryMs);
   }
 
-  /** Requests use the oldest permits first. */
+  /** Removes used permits from the batches. Requests use the oldest permits first. */
   #forgetUsed(pool: Pool): void {
     const sum = pool.batches.reduce((sum, { permits }) => sum + permits, 0);
     let used = sum - this.#table.held(pool.slot);
@@ -243,7 +246,7 @@ export class Permits {
   #wanted(pool: Pool, nowMs: number): number {
     const callMs = this.#roundTripMs + Math.max(minCallMs, this.#roundTripMs / 3);
     const expected = pool.demand * callMs;
-    // The root is for chance, which counts for more where few requests are expected.
+    // The square root is for chance, which matters more if few requests are expected.
     const inAdvance = Math.min(
       1.5 * expected + 2 * Math.sqrt(expected) + 1,
       (pool.demand * permitLifeMs) / 2,
@@ -251,7 +254,8 @@ export class Permits {
     );
     const prefetch = inAdvance < leastAhead || nowMs < pool.noneUntilMs ? 0 : Math.floor(inAdvance);
     const missing = pool.waiting + prefetch - this.#table.held(pool.slot) - pool.asked;
-    // Each request is asked for by the first call after it began to wait, and not only by permits asked for in advance.
+    // The first call after a request began to wait asks for a permit for it, even if enough permits were asked for in
+    // advance.
     return Math.max(0, missing, pool.arrived - Math.max(pool.called, pool.answered));
   }
 
@@ -280,7 +284,7 @@ export class Permits {
         end();
         this.#use(asked, taken, nowMs);
       },
-      // The permits of a lost call stay counted. Requests that wait are asked for again by the next call.
+      // The database may have counted the permits of a lost call. The next call asks again for the requests that wait.
       () => {
         end();
         this.#options.meter?.lost(asked.reduce((sum, { want }) => sum + want, 0));
@@ -327,12 +331,12 @@ export class Permits {
     this.#answerWaits(pool, used, month);
     if (permits === used) return;
     pool.batches.push({ permits: permits - used, expiryMs });
-    // An answer whose changes had to be read first may be used after a later one.
+    // An answer whose changes had to be read first may be used after a later answer.
     pool.batches.sort((a, b) => a.expiryMs - b.expiryMs);
     this.#table.add(pool.slot, permits - used, pool.batches[0].expiryMs);
   }
 
-  /** Refuses the requests that waited when the call was sent, and for a while those that find no permit. */
+  /** Refuses the requests that waited when the call was sent, and for a while new requests that find no permit. */
   #refuse(pool: Pool, arrived: number, reason: number, waitMs: number, nowMs: number): void {
     pool.noneUntilMs = nowMs + Math.min(maxRefusalMs, Math.max(0, waitMs));
     if (waitMs > 0) this.#table.refuse(pool.slot, pool.noneUntilMs, reason);
@@ -367,7 +371,7 @@ export class Permits {
     this.#send();
   }
 
-  /** Takes all permits out, and returns what is to be given back, so that the process can end. */
+  /** Removes all permits, and returns what is to be given back. Called when the server ends. */
   close(): Asked[] {
     return [...this.#pools.values()].flatMap((pool) => {
       pool.giveBack(this.#table.monthOf(pool.slot), this.#table.keep(pool.slot, 0));

@@ -6,7 +6,7 @@ import { wholeNumber } from "../../shared/schemas.ts";
 import { secretSetting } from "../../shared/settings.ts";
 import { escapes, writtenUrl } from "../../shared/urls.ts";
 
-/** Accounts, keys, ceilings and events that several servers share through PostgreSQL, as a part. */
+/** The part through which several servers share accounts, keys, ceilings and events in PostgreSQL. */
 
 const form = `postgres://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]…]/DATABASE[?sslmode=…], ${escapes}`;
 
@@ -21,23 +21,25 @@ const parameters: readonly string[] = [
 
 /**
  * Splits a URL with several hosts into URLs with one host each, in the same order.
- * @throws DataError whose parts have nothing of the URL
+ * @throws DataError that shows nothing of the URL's values
  */
 export function databaseUrls(text: string): string[] {
   const written = writtenUrl(text);
   const [, scheme] = /^(postgres(?:ql)?:\/\/)/.exec(text) ?? [];
   if (written === undefined || scheme === undefined || !/^\/[^/?&]+(\?|$)/.test(written.rest))
     throw new DataError("DATABASE_URL", "another form", form);
-  // A login whose colon and @ are percent-encoded would be a host, and be looked up. A folder of sockets begins with a slash.
+  // A login whose colon and @ are percent-encoded would be read as a host, and be looked up. Only a folder of sockets
+  // may be encoded. It begins with a slash.
   if (written.hosts.some((host) => host.includes("%") && !/^%2f/i.test(host)) || text.includes("%00"))
     throw new DataError("DATABASE_URL", "another form", form);
   const urls = written.hosts.map((host) => `${scheme}${written.login}${host}${written.rest}`);
   const parsed = urls.map((url) => URL.parse(url));
-  // A parser takes a name such as `..` away.
+  // A parser removes a name such as `..`.
   if (parsed.some((url) => !url?.hostname || url.pathname.length < 2))
     throw new DataError("DATABASE_URL", "another form", form);
   const { searchParams } = new URL(urls[0]);
-  // The driver would ignore others, such as `ssl` or `sslMode`, and might connect without TLS, or to another host.
+  // The driver would ignore other parameters, such as `ssl` or `sslMode`, and might connect without TLS, or to another
+  // host.
   const names = [...searchParams.keys()];
   if (names.some((name, i) => !parameters.includes(name) || names.indexOf(name) < i))
     throw new DataError(

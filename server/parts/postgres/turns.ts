@@ -3,9 +3,10 @@ import type { Database } from "./connection.ts";
 /** Turns among the servers that share a database. */
 
 /**
- * Takes or renews a turn for some seconds. A turn that ends later than a new one would was taken while the database's
- * clock was ahead. Such a turn counts as over, so that nobody waits for its end.
- * @param holder who takes the turn @returns whether the holder has the turn now
+ * Takes or renews a turn for some seconds. If a turn ends later than a new turn would end, it was taken while the
+ * database's clock was ahead. Such a turn counts as over, so that nobody waits for its end.
+ * @param holder who takes the turn
+ * @returns whether the holder has the turn now
  */
 export async function takeTurn(
   database: Pick<Database, "query">,
