@@ -34,7 +34,7 @@ interface ElementType<Values = Elements> {
 interface Tree<Leaf> {
   readonly [name: string]: Leaf | Tree<Leaf>;
 }
-/** On shared memory, a Buffer's `copy` is faster than `set`, and its `toString` decodes text. */
+/** Bytes are viewed as a Buffer: on shared memory, its `copy` is faster than a Uint8Array's `set`, and its `toString` decodes text. */
 const bytes: ElementType<Buffer> = { size: 1, view: (...at) => Buffer.from(...at) };
 const uint8: ElementType<Uint8Array> = { size: 1, view: (...at) => new Uint8Array(...at) };
 const int32: ElementType<Int32Array> = { size: 4, view: (...at) => new Int32Array(...at) };

@@ -24,7 +24,7 @@ export interface OpenParquet {
   /** The row groups, as the footer declares them. */
   groups: { rows: number; columns: ColumnChunk[] }[];
   /**
-   * Reads some columns of some row groups into an Arrow table of one record batch.
+   * Reads some columns of some row groups into an Arrow table, with a record batch for each row group.
    *
    * @param rows the number of rows to read; 0 to get the columns' types alone
    * @param part what is read, for errors

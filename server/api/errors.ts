@@ -35,7 +35,6 @@ const retryAfter = {
   value: null,
 };
 
-/** The API's errors by type. Types are stable. */
 const documented = {
   missing_parameter: {
     status: "400 Bad Request",

@@ -179,7 +179,7 @@ export class PortalActions {
     return result;
   }
 
-  /** Refuses new keys before the key table is full. With a full table, no later change of a key could take effect. */
+  /** Refuses new keys when the key table is full. A key too many would keep all later changes of keys from taking effect. */
   #checkRoom(): void {
     if (this.#options.keyCount() >= maxOwnKeys)
       throw new ApiError(

@@ -21,7 +21,7 @@ interface AttentionProps {
   state: State;
   /** Name of the time that the shares are about, such as "an hour". */
   range: string;
-  /** Shares of requests in that time, from 0 to 1. */
+  /** The share of the requests in that time that were refused (429), from 0 to 1. */
   refusedShare: number;
   /** Shares of all requests that were refused because of a rate, and because of a month's quota. */
   overRateShare: number;

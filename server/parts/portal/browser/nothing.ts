@@ -69,7 +69,7 @@ interface Named {
   hospitals: Extract<SearchAnswer["data"][number], { type: "facility" }>[];
 }
 
-/** What words mean that don't mean a procedure. It may be a place that isn't known. */
+/** The meaning of words that name no procedure. It may be a place that isn't known. */
 export type OtherMeaning = Named | { unknown: UnknownPlace };
 
 /** Maximum number of hospitals that words for a procedure may name. */
@@ -77,7 +77,7 @@ const mostHospitals = 5;
 /** Maximum number of procedures that words may mean besides the one that is shown. */
 const mostOthers = 4;
 
-/** Finds what words mean that don't mean a procedure; null if nothing is found. */
+/** Finds the meaning of words that name no procedure; null if nothing is found. */
 export function otherMeaning(words: string, year: string | null, ask: Ask): OtherMeaning | null {
   const state = stateOf(words);
   const named = placesNamed(words, year, ask);

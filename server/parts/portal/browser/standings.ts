@@ -197,7 +197,7 @@ function useSearch(words: string, version: string): SearchAnswer | Failure | nul
   return found?.of === words ? found.answer : null;
 }
 
-/** Says why no row is left: the words are short, the search isn't finished, or it found nothing with a price here. */
+/** Says why no row is left: the words are short, or the search isn't finished, failed, or found nothing with a price here. */
 function searchedText(words: string, found: SearchAnswer | Failure | null): string {
   if (found === null) return isShort(words) ? shortText(words) : "Searching…";
   if (found instanceof Failure)
