@@ -195,6 +195,18 @@ const wrong: [sql: string, message: string][] = [
     `${ofAcme}: email: found "a\\n", expected up to 10000 characters without control characters`,
   ],
   [
+    "UPDATE accounts SET email = 'ann@example.com' || char(13, 10) || 'Bcc: x' WHERE id = 3",
+    `${ofAcme}: email: found "ann@example.com\\r\\nBcc: x", expected up to 10000 characters without control characters`,
+  ],
+  [
+    "UPDATE accounts SET webhook_secret = 'a' || char(0) WHERE id = 3",
+    `${ofAcme}: webhook_secret: found another value, expected up to 10000 characters without control characters`,
+  ],
+  [
+    "UPDATE accounts SET suspended_at = 9e15 WHERE id = 3",
+    `${ofAcme}: suspended_at: found 9000000000000000, expected ${wholes(0, 253_402_300_799_999)}`,
+  ],
+  [
     "UPDATE accounts SET webhook_secret = 'a' || char(10) WHERE id = 3",
     `${ofAcme}: webhook_secret: found another value, expected up to 10000 characters without control characters`,
   ],
@@ -233,6 +245,10 @@ const wrong: [sql: string, message: string][] = [
   [
     "UPDATE usage SET used = 2147483648 WHERE used = 5",
     `table usage, account 3, month "2026-10": used: found 2147483648, expected ${wholes(0, 2 ** 31 - 1)}`,
+  ],
+  [
+    "UPDATE usage SET used = -1 WHERE used = 5",
+    `table usage, account 3, month "2026-10": used: found -1, expected ${wholes(0, 2 ** 31 - 1)}`,
   ],
   [
     "UPDATE usage SET month = '2026-13' WHERE used = 5",

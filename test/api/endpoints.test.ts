@@ -231,10 +231,12 @@ describe("data versions", () => {
 
   test("each path, with a version or without, has its route for the metrics", () => {
     const filled = (template: string) => template.replace("{version}", "2024.1").replace(/\{\w+\}/, "a%2Fb");
+    assert.equal(new Set(routes).size, routes.length);
     for (const route of routes.slice(1)) assert.equal(routes[routeOf(filled(route))], route);
+    assert.equal(routes[routeOf("/api/v1/")], "/api/v1");
     for (const path of ["/api", "/api/", "/api/v1//", "/api/v1/nothing", "/api/v1/versions/2024/usage"])
       assert.deepEqual([routes[routeOf(path)], isApiPath(path)], ["unknown", true], path);
-    for (const path of ["/", "", "/apis", "/data"])
+    for (const path of ["/", "", "/apis", "/data", "/portal/signup"])
       assert.deepEqual([routes[routeOf(path)], isApiPath(path)], ["/*", false], path);
     assert.deepEqual([...parametersAt("/api/v1/search")], ["q", "type", "state", "limit"]);
     assert.deepEqual([...parametersAt("/api/v1/nothing")], []);

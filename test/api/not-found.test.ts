@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import * as v from "valibot";
-import { readPlaces } from "../../datasets/places.ts";
 import { coverageOf } from "../../engine/index.ts";
 import { sealSnapshot } from "../../engine/snapshot/snapshot.ts";
 import { assertApproved } from "../support/approved.ts";
 import { ask, imageOf, imageWith, refusal, versionsOf } from "../support/endpoint-oracle.ts";
 import { changed, type ShortRow, snapshotAs, snapshotOf } from "../support/fixtures.ts";
+import { places } from "../support/places.ts";
 import { placed } from "../support/relevance.ts";
 
 /** Tests that a 404 gives the reason why there is no data. */
@@ -359,7 +359,7 @@ test("what refused requests are told is as it was approved", () => {
     facilities.city = ["Springfield", "Chicago"];
     facilities.zip = ["62702", "60611"];
   });
-  const [known, withoutPlaces] = [imageWith(snapshot, readPlaces()), imageOf(snapshot)].map((image) =>
+  const [known, withoutPlaces] = [imageWith(snapshot, places), imageOf(snapshot)].map((image) =>
     versionsOf(image),
   );
   const targets = `

@@ -3,7 +3,6 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { before, test } from "node:test";
 import { importFile } from "../../datasets/cms/import.ts";
-import { readPlaces } from "../../datasets/places.ts";
 import type { Image } from "../../engine/query.ts";
 import type { Versions } from "../../server/api/endpoint.ts";
 import type {
@@ -22,6 +21,7 @@ import { folder, optionsFor } from "../support/cms-files.ts";
 import { dataPath } from "../support/data.ts";
 import { ask, imageWith, versionsOf } from "../support/endpoint-oracle.ts";
 import { readBack } from "../support/fixtures.ts";
+import { places } from "../support/places.ts";
 import { type Random, seededRandom } from "../support/random.ts";
 import { duckdb, type Row, rowsBy } from "../support/statements.ts";
 
@@ -31,7 +31,6 @@ import { duckdb, type Row, rowsBy } from "../support/statements.ts";
  */
 
 const years = [2021, 2022, 2023];
-const places = readPlaces();
 
 /** Writes CMS's excerpt with other amounts for a year and a revision, and imports it. */
 async function importedYear(year: number, revision: number): Promise<Image> {

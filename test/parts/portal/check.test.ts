@@ -3,7 +3,6 @@ import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { importFile } from "../../../datasets/cms/import.ts";
-import { readPlaces } from "../../../datasets/places.ts";
 import { csvPieces, type Image } from "../../../engine/query.ts";
 import type {
   Dataset,
@@ -26,6 +25,7 @@ import { folder, optionsFor } from "../../support/cms-files.ts";
 import { dataPath } from "../../support/data.ts";
 import { ask as askOf, imageWith, refusal, versionsOf } from "../../support/endpoint-oracle.ts";
 import { readBack } from "../../support/fixtures.ts";
+import { places } from "../../support/places.ts";
 import { seededRandom } from "../../support/random.ts";
 import { rowsBy } from "../../support/statements.ts";
 
@@ -39,7 +39,7 @@ copyFileSync(file, path.join(folder, name));
 const sourceUrl = `https://data.example/${encodeURIComponent(name)}`;
 const { path: written } = await importFile({ ...options, file, sourceUrl }, []);
 const snapshot = await readBack(readFileSync(written), written);
-const image: Image = imageWith(snapshot, readPlaces());
+const image: Image = imageWith(snapshot, places);
 const versions = versionsOf(image);
 const ask = <Answer>(url: string) => askOf(versions, url) as Answer;
 const [dataset] = ask<DatasetsAnswer>("/datasets").data;
