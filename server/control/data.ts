@@ -31,7 +31,8 @@ export function checkSnapshots({ DATASETS_DIR: datasetsDir, isDefaultDatasetsDir
 
 /**
  * Loads the snapshots of DATASETS_DIR that a start waits for. These are the versions in the registry, or all files if
- * none of these versions can be served. @throws DataError when none can be loaded
+ * none of these versions can be served.
+ * @throws DataError when none can be loaded
  */
 export async function loadData(
   { DATASETS_DIR: datasetsDir, STATE_DIR: stateDir }: Settings,

@@ -86,7 +86,7 @@ export async function listenOps(settings: Settings, health: Health): Promise<Ope
   return operator;
 }
 
-/** Answers a connection's requests one at a time. To answer all of them at once would block the thread for seconds. */
+/** Answers a connection's requests one at a time. Answering them all together would block the thread for seconds. */
 function oneAtATime(answer: Answer): (request: IncomingMessage, response: ServerResponse) => void {
   const queues = new WeakMap<Socket, [IncomingMessage, ServerResponse][]>();
   return safely(async (request, response) => {

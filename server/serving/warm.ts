@@ -47,7 +47,6 @@ export function warm(
     }
 }
 
-/** What the requests of a round ask for. */
 function subjectsOf(image: Image, round: number) {
   const facility = round % image.description.counts.facilities;
   const [ccn, name, city, state, zip] = [
@@ -101,8 +100,8 @@ export type ServiceOf = (
 const priceQueries = 200;
 
 /**
- * Answers price queries as clients send them, with a key and ceilings of its own, so that nothing is counted. Otherwise
- * a thread's first price query would take some milliseconds, and the next ones several times as long as later ones.
+ * Answers price queries as clients send them, with a key and ceilings of its own, so that nothing is counted. Without
+ * this, a thread's first price query would take some milliseconds, and the next ones several times as long as later ones.
  */
 export function warmPrices(versions: Versions, serviceOf: ServiceOf): void {
   const [image] = versions.images;

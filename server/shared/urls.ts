@@ -4,7 +4,7 @@
 export interface WrittenUrl {
   /** The user and the password, still escaped, with the `@`; empty if there are none. */
   login: string;
-  /** The hosts. A host has its port, if it has one. */
+  /** The hosts, each with its port if it has one. */
   hosts: string[];
   /** What follows the hosts: empty, or a path and a query. */
   rest: string;
