@@ -67,7 +67,7 @@ export function apiRequestsOf(image: Image, round: number): Requests {
     ["/search", { q: `hospitals in ${city}, ${state}` }],
     ["/search", { q: `${name.slice(1)} hospital` }],
     ["/search", { q: `hospital xq${round}` }],
-    // Nearly all hospitals have one of these words.
+    // Most hospitals have one of these words in their names.
     ["/search", { q: round % 2 === 0 ? "hospital" : "medical center" }],
     ["/search", { q: "knee replacement", type: "procedure" }],
     ["/healthcare/facilities", { procedure, near: `${city}, ${state}` }],

@@ -98,8 +98,7 @@ export class StoredEvents extends Table {
 
   /**
    * Returns a channel's deliveries that may be tried now. An account's events are delivered in order, so only its first
-   * pending event is due. No event is due while another event of the account is being sent. First tries come before
-   * retries.
+   * pending event is due. No event is due while an event of the account is being sent. First tries come before retries.
    * @param underWay ids of the events that are being sent
    */
   due(channel: Channel, now: Date, underWay: readonly string[], limit: number): (StoredEvent & Delivery)[] {
