@@ -9,8 +9,8 @@ import type { ShareLimits } from "../shared/plans.ts";
  * lock guards the shares. Only requests with the visitors' key take the lock, and each request holds it for about a
  * microsecond.
  *
- * An address is known by 48 bits of its hash, which also choose its set. A new address takes the place of the address
- * of its set that was admitted least recently. The replaced address begins with a whole share when it comes again.
+ * An address is known by 48 bits of its hash, which also choose its set. If the set is full, a new address replaces the
+ * address that was admitted least recently. The replaced address begins with a whole share when it comes again.
  */
 
 const sets = 2 ** 13;

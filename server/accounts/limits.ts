@@ -48,7 +48,7 @@ export interface Ceilings {
   used(slot: number, month: number): number | undefined;
   remaining(slot: number, month: number): number;
   ceilings(slot: number): { burst: number; quota: number };
-  /** Returns the milliseconds until a request may be accepted after `burstExceeded`; 0 if one may be accepted now. */
+  /** Returns the milliseconds after which a client should try again when `admit` has returned `burstExceeded`. */
   burstWaitMs(slot: number, steadyMs: number): number;
   configure(slot: number, burst: number, quota: number): void;
 }
@@ -120,7 +120,6 @@ export class Limits implements Ceilings {
     return quotaExceeded;
   }
 
-  /** Uncounts a request that failed with a server error. */
   giveBack(slot: number, month: number): void {
     const at = this.#counterOf(slot, month);
     if (Atomics.load(this.#words, at) !== month) return;

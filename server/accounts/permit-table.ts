@@ -164,7 +164,6 @@ export class PermitTable implements Ceilings {
     };
   }
 
-  /** Returns the milliseconds until a request may be accepted after `burstExceeded`. */
   burstWaitMs(slot: number, steadyMs: number): number {
     return this.#refusalMs(slot * slotWords, steadyMs);
   }

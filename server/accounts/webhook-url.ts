@@ -37,7 +37,8 @@ export function webhookFault(url: string, allowLoopback: boolean): string | unde
 
 /**
  * Checks a stored webhook's URL before each delivery. Names aren't checked, because an earlier release may have stored
- * any name, and each delivery checks the addresses of a name. Returns the same as `webhookFault`.
+ * any name, and each delivery checks the addresses of a name. Returns the requirement that the URL breaks; undefined if
+ * the URL is allowed.
  */
 export function storedWebhookFault(url: string, allowLoopback: boolean): string | undefined {
   if (!URL.canParse(url) || url.length > maxUrlCharacters) return "a URL";

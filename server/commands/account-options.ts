@@ -29,7 +29,8 @@ export type AccountOptions = v.InferOutput<typeof accountOptions>;
 export const accountUsage = `[--plan ${planNames.join("|")}] [--burst N --quota N] [--webhook URL|none] [--email ADDRESS|none]`;
 
 /**
- * Returns an account's plan and limits. An account that stays on the plan `enterprise` keeps a limit that isn't given.
+ * Returns an account's plan and limits. An account that stays on a plan without fixed limits, such as `enterprise`,
+ * keeps a limit that isn't given.
  * @throws Error
  */
 function ceilings({ account, plan = undefined, burst, quota }: AccountOptions, known: Account | undefined) {

@@ -43,7 +43,7 @@ interface FolderSubcommand extends Help {
 }
 
 interface Subcommand extends Help {
-  /** If false, a missing state is an error, because STATE_DIR may be mistyped. */
+  /** If absent or false, a missing state is an error, because STATE_DIR may be mistyped. */
   makesState?: boolean;
   /**
    * If true, the command can only read. It reads everything as of one moment and without a lock, so that a server can

@@ -56,7 +56,7 @@ export interface Operator {
 }
 
 /**
- * Starts the operator's listener. `port` is the port in use, also if OPS_PORT is 0.
+ * Starts the operator's listener. The result's `port` is the port in use, even if OPS_PORT is 0.
  * @throws Error when the address can't be listened on
  */
 export async function listenOps(settings: Settings, health: Health): Promise<Operator> {

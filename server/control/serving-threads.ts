@@ -29,7 +29,7 @@ import { closers, end, log, unlessStopping } from "./running.ts";
 /** Starts and stops the serving threads and the page thread, and exchanges messages with them. */
 
 /**
- * Maximum MB of V8's young generation. API requests leave little garbage, so a larger one would only cost memory in each
+ * Maximum MB of V8's young generation. API requests leave little garbage, so more MB would only cost memory in each
  * serving thread. A page leaves a megabyte of garbage. With 8 MB, the page thread would copy a page's objects several
  * times before the page is done.
  */

@@ -55,8 +55,8 @@ export function listIn(request: Pick<RequestHead, "forEach">, name: string): str
 
 /**
  * Chooses a request's coding. Further header lines are read only if the first line doesn't say enough. An empty first
- * line counts as no header here and in `isUnchanged`: `getHeader` can't tell them apart, and `listIn` would cost every
- * request without the header 0.7 µs. Then the whole answer is sent, uncompressed.
+ * line counts as no header, here and in `isUnchanged`, because `getHeader` returns the same for both. `listIn` could tell
+ * them apart, but would cost every request without the header 0.7 µs.
  */
 function codingFor(request: RequestHead): Coding {
   const first = request.getHeader(headerNames.acceptEncoding);
@@ -127,8 +127,8 @@ const json = "application/json";
 const errorLines = `Content-Type: ${json}\r\nCache-Control: no-store`;
 
 /**
- * Makes the header lines about the account's limits. Replies of the API with 200, 206, 304 or an error have these lines,
- * also 401, 429, 500 and 503. The caller appends the number of requests left.
+ * Makes the header lines about the account's limits. All replies of the API have these lines, except replies to CORS
+ * preflights. The caller appends the number of requests left.
  * @param resetMs Unix milliseconds
  */
 export function lastLines(resetMs: number): string {

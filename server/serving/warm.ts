@@ -59,7 +59,7 @@ function subjectsOf(image: Image, round: number) {
   return { ccn, name, city, state, zip, procedure: image.codes[round % image.procedures] };
 }
 
-/** Returns a round's requests of each kind for a serving thread. @param image the newest data version's */
+/** Returns a round's requests of each kind for a serving thread. @param image the image of the newest data version */
 export function apiRequestsOf(image: Image, round: number): Requests {
   const { ccn, name, city, state, zip, procedure } = subjectsOf(image, round);
   const requests: Requests = [
@@ -82,7 +82,7 @@ export function apiRequestsOf(image: Image, round: number): Requests {
   return requests.map(([path, query]) => [basePath + path, query]);
 }
 
-/** Returns a round's pages for the page thread. @param image the newest data version's */
+/** Returns a round's pages for the page thread. @param image the image of the newest data version */
 export function pageRequestsOf(image: Image, round: number): Requests {
   const { ccn, state, procedure } = subjectsOf(image, round);
   return [

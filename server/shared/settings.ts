@@ -65,7 +65,7 @@ export const trueOrFalse = v.pipe(
   v.transform((text) => text === "true"),
 );
 
-/** Makes a setting whose value messages never show. @param parse throws a DataError whose `found` may be shown */
+/** Makes a setting whose value messages never show. @param parse throws a DataError whose `found` messages show instead */
 export function secretSetting<Value>(about: string, parse: (text: string) => Value) {
   const parsed = v.rawTransform<string, Value>(({ dataset, addIssue, NEVER }) => {
     try {

@@ -1,4 +1,4 @@
-/** Reads URLs with passwords as they are written. A parser takes a raw `#` in a password for the URL's end. */
+/** Reads URLs with passwords as they are written. A URL parser would end the password at a raw `#`. */
 
 /** A URL of a service, in the parts that it is written in. */
 export interface WrittenUrl {

@@ -88,7 +88,7 @@ export class SnapshotFolder {
   readonly #with: Surroundings;
   /** The loaded snapshots by file name. `#served` says which of them are served. */
   readonly #loaded = new Map<string, Loaded>();
-  /** The state of each file that was loaded or refused, is being loaded, or that this process may not read. */
+  /** The state of each file that was loaded, was refused, is being loaded, or may not be read by this process. */
   readonly #taken = new Map<string, FileState>();
   readonly #faults = new Map<string, Fault>();
   /** Why the system didn't find or show a listed file at the last scan, by file name. */
@@ -415,7 +415,7 @@ export class SnapshotFolder {
 
   /**
    * Forgets the snapshots whose files are gone, and admits other snapshots that may be served now. If no file is left,
-   * the newest version stays.
+   * the newest served version stays.
    */
   #retire(states: ReadonlyMap<string, FileState | Error>): void {
     const served = this.#served;

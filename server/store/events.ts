@@ -115,7 +115,7 @@ export class StoredEvents extends Table {
     return this.db.all(sql, channel, now.getTime(), JSON.stringify(underWay), limit);
   }
 
-  /** Returns the id of the event that is delivered next; undefined if no event is pending. */
+  /** Returns the id of the account's event that a channel delivers next; undefined if no event is pending. */
   firstPending(account: number, channel: Channel): string | undefined {
     const sql = `SELECT id FROM deliveries JOIN events ON id = event
       WHERE account = ? AND channel = ? AND state = 'pending' ORDER BY ${inOrder} LIMIT 1`;
