@@ -12,7 +12,6 @@ const slotWords = 16;
 const quotaWord = 0;
 /** Requests per second. */
 const burstWord = 1;
-/** Number of permits held. */
 const heldWord = 2;
 /**
  * When the oldest permits expire. From then on no permit may be used until the control thread has removed the expired
@@ -56,7 +55,7 @@ const maxRefusalMs = 1000;
 
 /** The request must wait for a permit. */
 export const mustWait = -5;
-/** No permits can be got, because the database is away. */
+/** No permit can be got in time, for example because the database is away. */
 export const databaseAway = -6;
 
 export class PermitTable implements Ceilings {
@@ -68,7 +67,7 @@ export class PermitTable implements Ceilings {
     this.#words = new Int32Array(buffer);
   }
 
-  /** The month in which permits are used now, by the database's clock. */
+  /** The month in which permits are used now: by the database's clock, or by this server's while the database is away. */
   get month(): number {
     return Atomics.load(this.#words, currentMonthWord);
   }

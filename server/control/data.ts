@@ -16,7 +16,6 @@ const sampleYears = [2023, 2024];
 export const maxChangingMs = 5000;
 /** Minimum number of retries, even if they take longer than `maxChangingMs`. */
 const minFurtherLoads = 2;
-/** The pause before each retry. */
 const changingPauseMs = 250;
 
 /** Checks that there is or will be a snapshot to serve. @throws DataError when there is none */

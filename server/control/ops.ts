@@ -26,7 +26,6 @@ interface OpsOptions {
   /** Names the data versions that were served before and can't be now, though their files are there. */
   lostVersions(): string[];
   metrics: Pick<Metrics, "text" | "contentType">;
-  /** The pages that the core doesn't serve; undefined until the server is ready. */
   pages(): OpsPages | undefined;
   /** Host names that requests may have, in addition to localhost and IP addresses. */
   allowedHosts: readonly string[];

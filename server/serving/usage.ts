@@ -8,8 +8,6 @@ import { dayMs, dayName } from "../shared/months.ts";
 import { isoTime } from "../shared/time.ts";
 import type { Month } from "./month.ts";
 
-/** Makes the answer of /usage. */
-
 export interface UsageTables {
   ceilings: Ceilings;
   names: AccountNames;

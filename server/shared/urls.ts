@@ -1,4 +1,4 @@
-/** Reads URLs with passwords as they are written. A URL parser would end the password at a raw `#`. */
+/** Reads URLs with passwords as they are written. A URL parser reads what follows a raw `#` as the fragment. */
 
 /** A URL of a service, in the parts that it is written in. */
 export interface WrittenUrl {

@@ -47,7 +47,6 @@ export interface Surroundings {
   publish(published: readonly PublishedVersion[]): Promise<void>;
 }
 
-/** A loaded snapshot. */
 interface Loaded {
   readonly name: string;
   readonly file: SnapshotFile;
