@@ -12,7 +12,7 @@ import { reached, recordEvents } from "./quota-events.ts";
 
 interface Count {
   month: number;
-  /** The count as last read from shared memory. The count in shared memory may have changed since then. */
+  /** The count in shared memory at the last save. */
   used: number;
   saved: number;
   /** The count that the database has. It may not have reached the disk yet. */
@@ -23,7 +23,7 @@ interface Count {
   recorded: number;
 }
 
-/** A threshold of a quota that was crossed before the quota changed. */
+/** A count that reached thresholds of a quota before the quota changed. */
 interface Crossing {
   entry: AccountEntry;
   month: number;
@@ -54,7 +54,7 @@ interface Tables {
  */
 export const lookBackMs = 14 * dayMs;
 
-/** Tells whether a key is the one that all visitors of the pages share. */
+/** Tells whether a key is one that all visitors of the pages share. */
 export type IsForVisitors = (key: StoredKey, account: Account) => boolean;
 
 export class Accounts {
@@ -70,12 +70,12 @@ export class Accounts {
   #monthOfDays = 0;
   /** Unsaved days on which keys were last used, by key id. */
   readonly #keyDays = new Map<number, number>();
-  /** Thresholds that were crossed shortly before a change of the quota, until their events are recorded. */
+  /** Thresholds that were reached shortly before a change of the quota, until their events are recorded. */
   #crossings: Crossing[] = [];
   #eventRow = 0;
   #changes = "";
   #applied: Changes = { accounts: 0, keys: 0 };
-  /** Whether this server has recorded in the database which changes it has applied. */
+  /** Whether the database has `#applied`, by which commands see what this server has applied. */
   #isAppliedSaved = false;
   /** Whether a key works on this server even after its expiry. Called when the key is read from the database. */
   neverExpires: (key: StoredKey) => boolean = () => false;
@@ -104,7 +104,10 @@ export class Accounts {
     this.#enterDays(monthOf(nowMs));
   }
 
-  /** Sets an account's count of a month up to a day. @param day `YYYY-MM-DD` */
+  /**
+   * Sets an account's count of the month at the end of a day. Ignores days of other months than the current one.
+   * @param day `YYYY-MM-DD`
+   */
   putDay(slot: number, day: string, used: number): void {
     if (day.startsWith(monthName(this.#monthOfDays))) this.tables.days.put(slot, Number(day.slice(8)), used);
   }
@@ -218,12 +221,12 @@ export class Accounts {
     }
   }
 
-  /** Records which thresholds of the old quota were crossed since the last save. Called when the quota changes. */
+  /** Notes which thresholds of the old quota were reached since the last save. Called when the quota changes. */
   #noteCrossings(entry: AccountEntry, quota: number): void {
     for (const count of entry.counts) {
       // A month that is over keeps its quota.
       if (count.month < this.#monthOfDays) continue;
-      // Requests may have been admitted by the new quota already.
+      // The new quota may have admitted requests beyond the old quota already.
       const used = Math.min(quota, this.#limits?.used(entry.slot, count.month) ?? count.used);
       if (reached(used, quota) > (quota === count.quota ? count.recorded : 0))
         this.#crossings.push({ entry, month: count.month, quota, before: Math.min(used, count.used), used });
@@ -271,8 +274,9 @@ export class Accounts {
   }
 
   /**
-   * Writes changed counts without waiting for the disk, so that the end of the process loses few of them. If a count has
-   * reached a threshold, saves everything. @returns the new events
+   * Writes changed counts without waiting for the disk, so that a crash of the process loses few requests. If a count
+   * has reached a new threshold, saves everything.
+   * @returns the new events
    */
   writeCounts(nowMs: number): StoredEvent[] {
     if (this.#limits === undefined) return [];
@@ -281,7 +285,7 @@ export class Accounts {
       for (const count of counts) {
         const used = this.#limits.used(slot, count.month) ?? count.used;
         if (used === count.written) continue;
-        // A month that is over may have another quota. For such a month, `save` would find nothing new.
+        // For a month that is over, `isReached` may be wrong: that month keeps its own quota, by which `save` checks it.
         const isReached = reached(used, account.quota) > (account.quota === count.quota ? count.recorded : 0);
         if (isReached && count.month >= this.#monthOfDays) return this.save(nowMs);
         changed.push({ id: account.id, count, used });
@@ -365,8 +369,7 @@ export class Accounts {
 
 /**
  * Returns the day for which a month's count is saved now: today, or the last day of a month that is over. Returns
- * undefined if the month hasn't begun, because the clock was set back. Otherwise the month's first day would get the
- * requests of all its days.
+ * undefined if the month hasn't begun, because the clock was set back.
  */
 function dayWithin(month: number, nowMs: number): string | undefined {
   if (nowMs < startOfMonth(month)) return undefined;

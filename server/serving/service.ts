@@ -113,7 +113,7 @@ export class Service {
    * Answers a request that has waited for a permit. Gives the permit back if the request doesn't use it.
    * @param slot the account for which the request has waited
    * @param monthOrReason the permit's month, or the negative number that says why there is no permit
-   * @param answer answers the request by `answer`
+   * @param answer calls `this.answer` for the request
    */
   answerAfterWait(slot: number, monthOrReason: number, answer: () => Reply): Reply {
     const month = monthOrReason < 0 ? undefined : monthOrReason;
