@@ -14,7 +14,6 @@ interface Count {
   month: number;
   /** The count in shared memory at the last save. */
   used: number;
-  saved: number;
   /** The count that the database has. It may not have reached the disk yet. */
   written: number;
   /** The quota for which events are recorded. It doesn't change after the end of the month. */
@@ -265,11 +264,11 @@ export class Accounts {
 
   #enter(entry: AccountEntry, month: number, saved: number): void {
     if (this.#limits === undefined) return;
-    const count = { month, used: saved, saved, written: saved, quota: entry.account.quota, recorded: 0 };
+    const count = { month, used: saved, written: saved, quota: entry.account.quota, recorded: 0 };
     const { used } = this.#limits.enter(entry.slot, month, saved);
     const before: Count | undefined = entry.counts[month & 1];
     entry.counts[month & 1] = count;
-    if (before !== undefined && used !== before.saved)
+    if (before !== undefined && used !== before.used)
       this.#store.usage.save(monthName(before.month), [[entry.account.id, used]]);
   }
 
@@ -316,12 +315,11 @@ export class Accounts {
         const after = {
           ...count,
           used,
-          saved: used,
           written: used,
           quota,
           recorded: Math.max(recorded, highest),
         };
-        if (used !== count.saved || isReached) due.push({ entry, count, after, isReached });
+        if (used !== count.used || isReached) due.push({ entry, count, after, isReached });
       }
     this.tables.keys.sweepDays((key, day) => this.#keyDays.set(key, day));
     const crossings = this.#crossings;
@@ -341,7 +339,7 @@ export class Accounts {
       const reachedNow = [...Map.groupBy(due, ({ count }) => monthName(count.month))].flatMap(
         ([month, counted]) => {
           const changed = counted
-            .filter(({ count, after }) => after.used !== count.saved)
+            .filter(({ count, after }) => after.used !== count.used)
             .map(({ entry, after }) => [entry.account.id, after.used] as const);
           this.#store.usage.save(month, changed);
           const day = dayWithin(counted[0].count.month, nowMs);

@@ -117,7 +117,7 @@ export class Service {
    */
   answerAfterWait(slot: number, monthOrReason: number, answer: () => Reply): Reply {
     const month = monthOrReason < 0 ? undefined : monthOrReason;
-    const outcome = { slot, month, reason: Math.min(0, monthOrReason), isUsed: false };
+    const outcome = { month, reason: Math.min(0, monthOrReason), isUsed: false };
     this.#outcome = outcome;
     try {
       return answer();
@@ -156,7 +156,6 @@ export class Service {
 
 /** The result of a request's wait for a permit. */
 interface Outcome {
-  slot: number;
   /** The permit's month; undefined if there is no permit. */
   month: number | undefined;
   reason: number;
