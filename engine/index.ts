@@ -1,6 +1,6 @@
 /**
- * The query engine: snapshot files in, answers as JSON bytes out. It doesn't use HTTP, the clock, the environment or
- * the console.
+ * The query engine. It turns snapshot files into images, and answers queries from an image. It doesn't use HTTP, the
+ * clock, the environment or the console.
  */
 export * from "./load.ts";
 export * from "./query.ts";

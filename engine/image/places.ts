@@ -10,8 +10,8 @@ export interface Places {
   /** Longitudes in millionths of a degree. */
   longitude: Int32Array;
   /**
-   * Without them, no city has a place. The reader of the table computes them with `citiesOf`, and can cache them,
-   * because this takes 0.1 s.
+   * The cities of the ZIP codes. If undefined, only cities with hospitals have a place. The reader of the table computes
+   * the cities with `citiesOf`, and can cache them, because this takes 0.1 s.
    */
   cities?: Cities;
 }

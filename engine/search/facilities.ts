@@ -100,7 +100,10 @@ export function findFacilities(
   return { ...scored(index, found, isDoubted, isAll), absent: [...hospitals, ...procedures], terms };
 }
 
-/** The procedures that this data can't have, unless all words belong to a facility or a place. */
+/**
+ * Returns the procedures that are asked for and that this data can't have. Returns none if all words belong to a facility
+ * or a place.
+ */
 function absentProcedures(words: readonly string[], found: Found): readonly Absent[] {
   if (found.isEmpty) return termsIn(words).named;
   if (found.ignored.length === 0 && (found.top <= ranks.significantWords || found.isOnePlace)) return [];

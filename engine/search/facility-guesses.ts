@@ -201,7 +201,7 @@ export function besideName({ image, index, words, terms, found }: FacilitySearch
     const rest = words.filter((word) => !ignored.includes(word));
     const start = words.indexOf(rest.find(saysSomething) ?? "");
     if (ignored.length === 0 || start < 0) continue;
-    // The Foo of "Foo University Hospital" is part of another name, unless the place follows.
+    // The Foo of "Foo University Hospital" is part of another name, unless another word matches the hospital's place.
     const isPart = start > 0 && ignored.includes(words[start - 1]);
     const left = needed.filter(({ word }) => rest.includes(word));
     const named = new Found(
@@ -275,7 +275,7 @@ function besideRegion({ image, index, words, found }: FacilitySearch): void {
       if (regionNamed(image, region) === undefined || region.some(isKept)) continue;
       const others = [...words.slice(0, start), ...words.slice(start + length)];
       const terms = termsOf(image, index, others, saysSomething);
-      // Medical words alone, as in "imaging in" a county or "bone at South Shore Hospital", name no other hospital.
+      // Medical words alone don't name a hospital, as in "imaging in" a county or "bone at South Shore Hospital".
       if (terms.every(({ isNeeded, word }) => !isNeeded || isKept(word))) return;
       const there = facilitiesWith(index, terms).filter(found.isWanted);
       if (there.length !== 1 || !isNamed(index, terms, there[0])) return;

@@ -137,8 +137,8 @@ export function likenessOf(
 }
 
 /**
- * Minimum likeness of a group whose name has all words. All groups with such a name tie, and only groups that have the
- * words as a whole term come before them.
+ * Minimum likeness of a group whose name has all words. So most groups with such a name tie. Groups of which the words
+ * are nearly a whole name or term come before them.
  */
 const likenessOfName = 0.85;
 const nameFields: ReadonlySet<number> = new Set([nameField, fillerField, repeatField]);

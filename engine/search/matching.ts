@@ -373,8 +373,8 @@ export function matching(
 let marks = new Uint8Array(0);
 
 /**
- * Returns a shared array of at least `count` zeros. The caller must clear what it sets. New arrays for each word would
- * cost more than the search.
+ * Returns a shared array of at least `count` zeros, because a new array for each word takes time. The caller must clear
+ * what it sets.
  */
 function marksFor(count: number): Uint8Array {
   if (marks.length < count) marks = new Uint8Array(count);

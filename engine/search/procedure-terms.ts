@@ -89,10 +89,7 @@ function allTerms(): Map<string, ProcedureTerm[]> {
   return Map.groupBy(terms, ({ words }) => words[0]);
 }
 
-/**
- * The terms by their first words. They are made at the first search for procedures, because many threads have no such
- * search.
- */
+/** The terms by their first words. They are made when they are first needed, because many threads never search. */
 let termsByWord: ReturnType<typeof allTerms> | undefined;
 
 /** The terms of a text: see `termsIn`. */

@@ -67,7 +67,7 @@ export async function snapshotHead(
   const metadata = checkedMetadata(pairs, subject);
   const version = versionOf(metadata, subject);
   const isChecked = sha256 !== undefined;
-  // A server whose clock is slow must not refuse what `import` wrote.
+  // A server whose clock is behind must not refuse what `import` wrote.
   checkReleased(metadata, version, subject, isChecked ? undefined : month);
   return { metadata, version, isChecked, file };
 }
