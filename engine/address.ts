@@ -8,7 +8,7 @@ export function isWebAddress(text: string): boolean {
 }
 
 const maxSourceUrlCharacters = 2000;
-/** Describes in error messages what `isSourceUrl` accepts. */
+/** What `isSourceUrl` accepts, for error messages. */
 export const sourceUrlExpected = "an http or https URL, without a password";
 
 /**

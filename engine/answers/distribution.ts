@@ -72,7 +72,7 @@ export function distributionAround(image: Image, { priced, rows }: RowsAround): 
 }
 
 export interface Histogram {
-  /** The edges in cents, strictly ascending. Only if all charges are equal, both edges are that charge. */
+  /** The edges in cents: strictly ascending, or the same charge twice if all charges are equal. */
   edges: number[];
   /** The number of charges in each bin. Every bin but the last excludes its upper edge. */
   counts: number[];

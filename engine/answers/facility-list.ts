@@ -56,7 +56,7 @@ export interface FacilityPage {
   summary(): Summary;
 }
 
-/** The type lets `indexOf` look up `all`. It returns −1, because no row has this status. */
+/** With this type, `indexOf` accepts `all`, and returns −1 for it. */
 const statuses: readonly (RowStatus | "all")[] = rowStatuses;
 const pricedStatus = statuses.indexOf("priced");
 /** Number of buckets of `withLowest`. Most buckets hold few facilities, and there are few buckets to count. */

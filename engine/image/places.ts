@@ -82,7 +82,10 @@ export interface Extent {
   east: number;
 }
 
-/** Margin around a circle, in miles. The distance of a place beyond the margin isn't computed. */
+/**
+ * Miles by which the bounds reach beyond the circle. They have to include a place whose distance is rounded down to the
+ * radius.
+ */
 const marginMiles = 1;
 
 /** Returns the bounds of a circle. `east` is infinite if the circle may include a pole or cross the 180th meridian. */

@@ -48,7 +48,7 @@ export function findFacilities(
   const { words, typed } = asked;
   const terms = termsOf(image, index, words, saysSomething);
   let scorer: Score | undefined;
-  // Many searches find nothing that needs a score.
+  // The scorer is made when it is first needed, because many searches find nothing that needs a score.
   const scoreOf: Score = (facility) => {
     scorer ??= facilityScorer(index, terms);
     return scorer(facility);

@@ -241,7 +241,7 @@ function besideUnknown({ image, index, words, terms, found }: FacilitySearch): v
 /** Maximum number of words from which pairs are set aside. If there are more words, only single words are set aside. */
 const mostInPairs = 8;
 
-/** The choices of terms to set aside, the smallest first: none, each term, and each pair if there are few terms. */
+/** Returns the choices of terms to set aside, the smallest first: none, each term, and each pair if there are few terms. */
 function fewestFirst(terms: readonly Term[]): (readonly Term[])[] {
   const others = terms.length > mostInPairs ? [] : terms;
   const pairs = others.flatMap((term, i) => others.slice(i + 1).map((other) => [term, other]));

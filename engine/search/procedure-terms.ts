@@ -49,7 +49,10 @@ export function isMedical(word: string): boolean {
   );
 }
 
-/** Returns whether a word of a query is medical, alone or as a part of a term for a procedure. @param query see `read` */
+/**
+ * Returns a function that tells whether a word of a query is medical, alone or as a part of a term for a procedure.
+ * @param query the words of `Asked`
+ */
 export function medicalIn(query: readonly string[]): (word: string) => boolean {
   const { together } = termsIn(query);
   return (word) => {
@@ -109,7 +112,7 @@ const noTerms: TermsOfText = { held: undefined, absent: undefined, named: [], to
  * may be in any order. The second term is left out if it is a part of a term for a group's procedure, or says nothing
  * together with such a term. O(words · terms that begin with one of the words).
  *
- * @param query see `read`
+ * @param query the words of `Asked`
  */
 export function termsIn(query: readonly string[]): TermsOfText {
   const text = query.join(" ");

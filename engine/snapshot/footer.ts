@@ -22,7 +22,7 @@ import { flawIn } from "./texts.ts";
 
 /** Reads what a snapshot file says about itself, before any of its rows are decoded. */
 
-/** What the file says, checked against its checksum if it has one. */
+/** What a file says about itself, after the file was compared with its checksum, if it has one. */
 export interface SnapshotHead {
   metadata: Metadata;
   version: Version;

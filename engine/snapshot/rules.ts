@@ -27,7 +27,7 @@ import { flawIn } from "./texts.ts";
  * Checks the columns of a file that has rows. Only the types of a snapshot's columns are read.
  *
  * @returns the names of the columns to read, and of those that are ignored
- * @throws DataError when a column is missing, occurs twice or has another type
+ * @throws DataError when a required column is missing, or a column occurs twice or has another type
  */
 export async function checkColumns(
   { file }: Pick<SnapshotHead, "file">,

@@ -102,7 +102,7 @@ export class FileBody {
 export interface Endpoint<Answer extends object = object> {
   /** The path below `basePath`. Its last segment, or the segment before the last, may be a parameter, `/{name}`. */
   path: string;
-  /** Name of the operation in the OpenAPI document, and of the list in cursors. */
+  /** Name of the operation in the OpenAPI document. */
   name: string;
   summary: string;
   /** The purpose of the endpoint and how to read its answers, in Markdown, for newcomers. */

@@ -224,8 +224,8 @@ const searchPath = (q: string) => `${basePath}/search?${new URLSearchParams({ ty
 const maxSearchCharacters = 64;
 
 /**
- * Says how to find the procedure group that is meant by a text in another form than a group's code: a HCPCS or CPT code,
- * or words. Returns undefined for four digits.
+ * Says how to find the procedure group that a text means: a group's code in another form, a HCPCS or CPT code, or words.
+ * Returns undefined for four digits.
  */
 function wayToGroup(image: Image, asked: string): string | undefined {
   if (procedureCodePattern.test(asked)) return undefined;
