@@ -1,6 +1,6 @@
 /**
- * The query engine. It turns snapshot files into images, and answers queries from an image. It doesn't use HTTP, the
- * clock, the environment or the console.
+ * The query engine: it reads snapshot files and answers queries. It doesn't use HTTP, the clock, the environment or
+ * the console.
  */
 export * from "./load.ts";
 export * from "./query.ts";
