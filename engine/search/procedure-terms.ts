@@ -127,7 +127,8 @@ function findTerms(query: readonly string[]): TermsOfText {
   termsByWord ??= allTerms();
   const terms = termsByWord;
   const words = query.map(procedureMeaning);
-  // A query may have two words for a term of one word, such as `gall bladder`. Then neither has a meaning of its own.
+  // A query may have two words for a term of one word, such as `gall bladder`. An absent term with only one of the two
+  // isn't meant then.
   const pairs = words
     .slice(1)
     .map((word, i) => [words[i], word])

@@ -24,11 +24,11 @@ export function procedureTerms(image: Image, words: readonly string[]): Term[] {
 }
 
 /**
- * Finds the procedure groups that match every needed word. If the best group has all words, but in different terms, the
- * matches may be guesses.
+ * Finds the procedure groups that match every needed word. The matches are guesses if words of the query were set aside,
+ * or if the best group has the words in terms that are unlike the query.
  *
- * Nothing is found if the longest term in the query is for a procedure in no group: the removal of a kidney stone is not
- * the removal of a kidney.
+ * Nothing is found if the longest term in the query is for a procedure in no group. So a search for the removal of a
+ * kidney doesn't find the group for the removal of kidney stones.
  *
  * If no group matches every word, the groups whose terms are most like the query are found, as guesses. They aren't
  * looked for if the query has a term for a procedure in no group, or an unknown medical word, number or HCPCS code.
