@@ -15,7 +15,7 @@ import { type Condition, facilityTest, priceTest } from "./facility-conditions.t
 export interface FacilityFilter {
   /** Position of a procedure. Only facilities that have a row for it are listed. */
   procedure?: number | undefined;
-  /** Required status of the procedure's row; `all` allows any. */
+  /** Required status of the procedure's row; `all` allows any. Ignored without a procedure. */
   status: RowStatus | "all";
   states?: readonly string[] | undefined;
   near?: Circle | undefined;

@@ -155,8 +155,8 @@ export function otherForms(word: string): readonly string[] {
 }
 
 /**
- * Returns the initials of all words, then of the words that aren't fillers: `bidmc` for Beth Israel Deaconess Medical
- * Center. Initials of fewer than three letters don't distinguish names, so they are left out.
+ * Returns the initials of all words that begin with a letter, with and without fillers: `bidmc` for Beth Israel Deaconess
+ * Medical Center. Initials of fewer than three letters don't distinguish names, so they are left out.
  */
 export function initialsOf(name: readonly string[]): string[] {
   const words = name.filter((word) => /^\p{L}/u.test(word));

@@ -23,7 +23,7 @@ export interface TableParts {
 
 /**
  * Sorts the parts of a table. Facilities and procedures without a row are left out. If the rows are in order already,
- * the arrays of numbers are reused.
+ * the arrays of amounts and counts are reused.
  *
  * @returns the table and, for each of its rows, the position of that row in the parts given
  */

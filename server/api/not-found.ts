@@ -146,7 +146,7 @@ export function noRows(
 /**
  * Makes the error for an empty list of facilities.
  * @param asked the parameters that narrow the list, as text
- * @param there the list's conditions on the place alone
+ * @param there the list's filter without conditions on the status and the prices of rows
  */
 export function noFacilities(
   image: Image,
