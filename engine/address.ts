@@ -1,6 +1,6 @@
 import { shown } from "./errors.ts";
 
-/** Tells whether a text is an http or https URL without credentials, which messages and pages may show in full. */
+/** Tells whether a text is an http or https URL without credentials. Messages and pages may show such a URL in full. */
 export function isWebAddress(text: string): boolean {
   // `URL.parse` accepts any number of slashes after the colon.
   const url = /^https?:\/\/[^/\\]/i.test(text) ? URL.parse(text) : null;
@@ -8,22 +8,23 @@ export function isWebAddress(text: string): boolean {
 }
 
 const maxSourceUrlCharacters = 2000;
-/** Describes in error messages what `isSourceUrl` accepts. */
+/** What `isSourceUrl` accepts, for error messages. */
 export const sourceUrlExpected = "an http or https URL, without a password";
 
 /**
- * Tells whether a text is a web address that can be a snapshot's source: printable ASCII of at most 2,000 characters.
+ * Tells whether a text can be a snapshot's source: a web address (`isWebAddress`) of at most 2,000 characters, which are
+ * printable ASCII without spaces.
  */
 export function isSourceUrl(text: string): boolean {
   return text.length <= maxSourceUrlCharacters && /^https?:\/\/[!-~]+$/i.test(text) && isWebAddress(text);
 }
 
-/** Leaves out everything in a URL or a malformed URL that could be its credentials. */
+/** Replaces everything between the scheme of a URL and its last @ by `…`. The URL may be malformed, or lack the scheme. */
 export function withoutCredentials(text: string): string {
   return text.replace(/^([a-z][a-z0-9+.-]*:[/\\]+)?.*@/is, "$1…@");
 }
 
-/** Formats a URL for messages like `shown`, without the URL's credentials. */
+/** Formats a URL for messages like `shown`, but also leaves out credentials if the URL is malformed. */
 export function shownAddress(text: string): string {
   return shown(withoutCredentials(text));
 }

@@ -27,7 +27,7 @@ export function rowsOfFacility(image: Image, facility: number): RowCounts {
 
 /** Counts the facilities of a group that charge less than `cents`. O(log facilities). */
 export function countBelow({ groupStart, order, charge }: Image, group: number, cents: number): number {
-  // This loop is faster than `firstNotBefore`. For a facility's prices it runs twice per row.
+  // This loop is faster than a call of `firstNotBefore`. A facility's prices need two such searches per row.
   let low = groupStart[group];
   let high = groupStart[group + 1];
   while (low < high) {

@@ -8,14 +8,13 @@ import { firstNotBefore } from "../sorted.ts";
 import { rowsOfScope } from "./counts.ts";
 import { type Circle, listFacilities } from "./facility-list.ts";
 
-/** Sums up the prices of a procedure in the nation, in a state, or around a place. */
-
+/** The prices of a procedure in the nation, in a state, or around a place. Amounts are in cents. */
 export interface Distribution {
   /** Positions of the priced rows, ascending by charge. */
   order: Uint32Array;
   summary: Summary;
   details: Record<DetailField, number>;
-  /** The summary of each state with prices, ordered by state code. */
+  /** The summary of each state that has prices in the place, ordered by state code. */
   states: (Summary & { state: string })[];
   /** All rows in the place, priced or not. */
   rows: Record<"priced" | "suppressed" | "incomplete", number>;
@@ -73,15 +72,15 @@ export function distributionAround(image: Image, { priced, rows }: RowsAround): 
 }
 
 export interface Histogram {
-  /** The edges in cents, strictly ascending. If all charges are equal, the charge is in the array twice. */
+  /** The edges in cents: strictly ascending, or the same charge twice if all charges are equal. */
   edges: number[];
   /** The number of charges in each bin. Every bin but the last excludes its upper edge. */
   counts: number[];
 }
 
 /**
- * Counts charges in bins of equal width on a logarithmic scale. There are fewer than `bins` if edges round to the same
- * cent. O(bins · log facilities).
+ * Counts charges in up to `bins` bins of equal width on a logarithmic scale. Edges that round to the same cent are
+ * merged, which leaves fewer bins. O(bins · log facilities).
  */
 export function histogramOf(
   { charge }: Image,

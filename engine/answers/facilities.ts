@@ -8,7 +8,6 @@ import { blank, ccnPattern } from "../snapshot/schema.ts";
 import { withPrefix } from "../sorted.ts";
 import { countBelow, firstRow } from "./counts.ts";
 
-/** Matches a CCN in capital or small letters. */
 const ccnInRequest = new RegExp(ccnPattern, "i");
 
 /**

@@ -15,15 +15,14 @@ import { type Condition, facilityTest, priceTest } from "./facility-conditions.t
 export interface FacilityFilter {
   /** Position of a procedure. Only facilities that have a row for it are listed. */
   procedure?: number | undefined;
-  /** Required status of the procedure's row; `all` allows any. */
+  /** Required status of the procedure's row; `all` allows any. Ignored without a procedure. */
   status: RowStatus | "all";
   states?: readonly string[] | undefined;
   near?: Circle | undefined;
-  /** Further conditions, which all have to hold. */
   conditions?: readonly Condition[];
 }
 
-/** A circle around a point. */
+/** A circle around a point, with its radius in miles. */
 export interface Circle extends Point {
   miles: number;
 }
@@ -57,10 +56,10 @@ export interface FacilityPage {
   summary(): Summary;
 }
 
-/** The statuses of rows. `all` isn't among them. */
+/** With this type, `indexOf` accepts `all`, and returns −1 for it. */
 const statuses: readonly (RowStatus | "all")[] = rowStatuses;
 const pricedStatus = statuses.indexOf("priced");
-/** Number of buckets of `withLowest`. A bucket holds few facilities, and the list of counts is still short. */
+/** Number of buckets of `withLowest`. Most buckets hold few facilities, and there are few buckets to count. */
 const selectionBuckets = 2 ** 11;
 
 /**
@@ -122,7 +121,6 @@ function isNarrowed({
   return conditions.length > 0 || [states?.[1], ...Object.values(others)].some((each) => each !== undefined);
 }
 
-/** Returns rows of a group in the order of a sort. */
 function pageOfGroup(
   image: Image,
   group: number,
@@ -140,7 +138,7 @@ function pageOfGroup(
   // Absent values stay at the end.
   const known = firstNotBefore(start, end, (i) => valueAt(i) !== blank);
   const page = new Uint32Array(count);
-  /** The range of the rows with the same value that are left. Their order stays ascending. */
+  /** What is left of a run of rows with the same value. Rows of a run stay ascending by CCN. */
   let [next, runEnd] = [0, 0];
   for (let i = 0; i < count; i++) {
     const fromEnd = known - 1 - offset - i;
@@ -159,9 +157,8 @@ function pageOfGroup(
 }
 
 /**
- * Lists the facilities that match a filter. O(rows of the procedure), or O(facilities) without a procedure. Around a
- * place, it reads the bounds of all areas of 64 facilities, and then only the facilities or rows of areas near the
- * place.
+ * Lists the facilities that match a filter. O(rows of the procedure), or O(facilities) without a procedure. With `near`,
+ * only facilities that `facilitiesAround` returns are read.
  */
 export function listFacilities(image: Image, filter: FacilityFilter, sort: FacilitySort): FacilityList {
   const { facility: facilityOf, stateOf, procedureRows, procedureCharge, procedureAllowed } = image;
@@ -219,7 +216,7 @@ export function listFacilities(image: Image, filter: FacilityFilter, sort: Facil
   };
 }
 
-/** Returns the ranges of a procedure's rows, as positions in `procedureRows`, that belong to ranges of facilities. */
+/** Finds a procedure's rows at ascending ranges of facilities. Returns ranges of positions in `procedureRows`. */
 function rowsOf(
   { facility, procedureRows, procedureStart }: Image,
   procedure: number,
@@ -273,7 +270,7 @@ function distancesFrom(image: Image, { latitude, longitude, miles, north, east }
   return (facility: number): number | undefined => {
     const there = placeOf[facility];
     if (there < 0) return undefined;
-    // Comparing coordinates is cheaper than computing the distance, and rules out most facilities.
+    // Comparing coordinates is cheaper than computing the distance.
     if (Math.abs(placeLatitude[there] - latitude) > north) return -1;
     if (Math.abs(placeLongitude[there] - longitude) > east) return -1;
     const tenths = tenthsBetween(latitude, longitude, placeLatitude[there], placeLongitude[there]);
@@ -282,8 +279,8 @@ function distancesFrom(image: Image, { latitude, longitude, miles, north, east }
 }
 
 /**
- * Finds the first facilities of a list as positions in the list. Ties are ordered by CCN, and absent values come last.
- * O(length).
+ * Sorts the first facilities of a list. Returns their positions in the list. Ties are ordered by CCN, and absent values
+ * come last. O(length).
  *
  * @param count number of facilities wanted; the result may be longer
  */
@@ -308,8 +305,8 @@ export function orderFacilities(
 }
 
 /**
- * Returns the ascending positions of the values with the `count` lowest keys, and of all other values in the last
- * bucket that is needed.
+ * Returns the positions of the values with the `count` lowest keys, ascending. Other values in the last bucket that is
+ * needed are included, too.
  */
 function withLowest(
   values: Float64Array,

@@ -98,7 +98,7 @@ class RowLines {
     this.#procedure = this.#procedures[procedure];
   }
 
-  /** Returns the length of a row's line in bytes. This takes a third of the time of writing the line. */
+  /** Returns the length in bytes of a row's line. Call `enter` first. */
   length(row: number): number {
     const image = this.#image;
     const [charge, allowed] = [image.charge[row], image.allowed[row]];

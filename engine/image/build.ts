@@ -15,15 +15,15 @@ import { summarize } from "./summaries.ts";
 export interface BuildLimits {
   /** Maximum bytes of the image. */
   image: number;
-  /** Maximum heap bytes of texts. They are estimated in advance, because a full heap ends the process. */
+  /** Maximum heap bytes of texts. The bytes are estimated in advance, because a full heap may end the process. */
   heap: number;
 }
 
 /**
- * Builds the image of a snapshot. O(rows).
+ * Builds the image of a snapshot. O(rows · log rows).
  *
  * @param places locations of ZIP codes; without them no facility has a location
- * @throws DataError before memory exceeds the limits
+ * @throws DataError when the image or its texts would exceed the limits
  */
 export function buildImage(
   snapshot: Snapshot,

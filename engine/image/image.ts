@@ -17,8 +17,8 @@ import type { Counts, Provenance } from "../snapshot/schema.ts";
 
 const magic = 0x49514348; // "HCQI"
 /**
- * Number of the image's format. Increase it when the image's layout changes, or the bytes of any answer or cursor.
- * ETags contain the number, so clients don't keep an old answer.
+ * Number of the image's format. Increase it when the image's layout or the bytes of any answer or cursor change. ETags
+ * contain the number, so clients don't keep an old answer.
  */
 export const imageFormatVersion = 30;
 /** Maximum bytes of an image, in which positions have 32 bits. */
@@ -34,7 +34,10 @@ interface ElementType<Values = Elements> {
 interface Tree<Leaf> {
   readonly [name: string]: Leaf | Tree<Leaf>;
 }
-/** Bytes are viewed as a Buffer: on shared memory, its `copy` is faster than a Uint8Array's `set`, and its `toString` decodes text. */
+/**
+ * Bytes are viewed as a Buffer: on shared memory, its `copy` is faster than a Uint8Array's `set`, and its `toString`
+ * decodes text.
+ */
 const bytes: ElementType<Buffer> = { size: 1, view: (...at) => Buffer.from(...at) };
 const uint8: ElementType<Uint8Array> = { size: 1, view: (...at) => new Uint8Array(...at) };
 const int32: ElementType<Int32Array> = { size: 4, view: (...at) => new Int32Array(...at) };
@@ -46,7 +49,7 @@ const texts = { offsets: int32, bytes };
 /** Texts of facilities or procedures; see `RepeatedTexts`. */
 const repeatedTexts = { ...texts, first: int32 };
 
-/** The words of facilities or procedures, in the order of the facilities or procedures. */
+/** The words of facilities or procedures. Each facility or procedure is a document. */
 const documents = {
   /** The distinct words in byte order. */
   words: texts,
@@ -235,7 +238,7 @@ export function textAt({ offsets, bytes }: TextColumn, i: number): string {
   return bytes.toString("utf8", offsets[i], offsets[i + 1]);
 }
 
-/** Decodes UTF-8. The bytes are copied first, because text decoders may reject shared memory. */
+/** Decodes UTF-8. The bytes may be in shared memory, which a TextDecoder may reject. */
 export function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString("utf8");
 }

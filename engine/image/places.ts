@@ -10,8 +10,8 @@ export interface Places {
   /** Longitudes in millionths of a degree. */
   longitude: Int32Array;
   /**
-   * Without them, no city has a place. The reader of the table computes them with `citiesOf`, and can cache them,
-   * because this takes 0.1 s.
+   * The cities of the ZIP codes. If undefined, only cities with hospitals have a place. The reader of the table computes
+   * the cities with `citiesOf`, and can cache them, because this takes 0.1 s.
    */
   cities?: Cities;
 }
@@ -82,7 +82,10 @@ export interface Extent {
   east: number;
 }
 
-/** Margin around a circle, in miles. The distance of a place beyond the margin isn't computed. */
+/**
+ * Miles by which the bounds reach beyond the circle. They have to include a place whose distance is rounded down to the
+ * radius.
+ */
 const marginMiles = 1;
 
 /** Returns the bounds of a circle. `east` is infinite if the circle may include a pole or cross the 180th meridian. */

@@ -1,8 +1,6 @@
 import { byField } from "../snapshot/schema.ts";
 import type { Image } from "./image.ts";
 
-/** The statistics of groups, as the image has them and as answers show them. */
-
 /**
  * The statistics of a group, in their order in `summaries`. Amounts are in cents, the spread is in hundredths.
  * `services` is NaN if no row has services. The weighted charges are NaN if the services are unknown or add up to 0.
@@ -41,9 +39,10 @@ export const detailFields = [
 export type SummaryField = (typeof summaryFields)[number];
 export type DetailField = (typeof detailFields)[number];
 
-/** A group's statistics: amounts in cents, spread in hundredths. All are 0 for a group without priced rows. */
+/** Statistics of priced rows; see `summaryFields`. */
 export type Summary = Record<SummaryField, number>;
 
+/** Returns a group's statistics. All are 0 for a group without priced rows. */
 export function summaryOf({ summaries }: Pick<Image, "summaries">, group: number): Summary {
   return fieldsAt(summaries, summaryFields, group);
 }

@@ -91,7 +91,7 @@ function wordsIn(index: SearchIndex, written: string): readonly string[] | undef
     return undefined;
   };
   for (const [word, ends] of wordsFrom(0)) {
-    // The rarer words are looked up. A thousand facilities have a word such as center, but few have the next word.
+    // Of the first word and the next, the rarer is looked up: a thousand facilities may have a word such as center.
     const next = ends.flatMap((end) => [...wordsFrom(end).keys()]);
     const isRarer = countOf(index, word) < next.reduce((sum, each) => sum + countOf(index, each), 0);
     for (const facility of (isRarer ? [word] : next).flatMap((each) => [...documentsOf(index, each)]))

@@ -4,7 +4,7 @@ import { hcpcsPattern } from "../snapshot/schema.ts";
 import { plainWordsOf } from "./procedure-words.ts";
 import { splitWords } from "./text.ts";
 
-/** Codes in searches: HCPCS and CPT codes, and those of other systems. */
+/** Finds codes in searches: HCPCS and CPT codes, and those of other systems. */
 
 /**
  * Finds the procedure group that includes a HCPCS code, in small or capital letters. Returns its position, or −1 if
@@ -43,8 +43,7 @@ export function hcpcsCodeIn(text: string): string | undefined {
     .find((word) => hcpcsPattern.test(word));
 }
 
-// These expressions contain names of code systems. All other names are in the lexicon, but these are parts of the
-// codes' forms.
+// The names of code systems are here and not in the lexicon, because they are parts of the codes' forms.
 const drg = /\b(?:ms-?|apr-?)?drgs?[\s#:.-]*(?:code|number|no\.?)?\s*\d{1,3}\b/i;
 const icd = /\bicd[\s-]?(?:9|10|11)(?:[\s-]?(?:cm|pcs))?\b|\bicd\s+codes?\b/i;
 const diagnosis = /(?<![\w.])[a-tv-z]\d[\da-z]\.[\da-z]{1,4}(?![\w.])/gi;

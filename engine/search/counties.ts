@@ -1,6 +1,6 @@
 /**
- * Recognises the names of counties, which aren't known as places. The pages' code uses this file in browsers, so the
- * file imports nothing.
+ * Recognises the names of counties. It isn't known which hospitals are in a county. The pages' code uses this file in
+ * browsers, so the file imports nothing.
  */
 
 const kinds: ReadonlySet<string> = new Set(["county", "counties", "parish"]);

@@ -53,11 +53,11 @@ interface Tokens {
   tokens: Uint32Array;
 }
 
-/** Estimated heap bytes. The constants below are estimates, too. */
+/** The constants of `checkHeap` are estimates of heap bytes. */
 const bytesPerDocument = 512;
 const bytesPerCharacter = 16;
 const bytesPerWord = 64;
-/** Estimated heap bytes of each distinct word, in addition to `bytesPerWord`. */
+/** Bytes of each distinct word, in addition to `bytesPerWord`. */
 const bytesPerDistinctWord = 640;
 
 type Facilities = TableParts["facilities"];
@@ -167,7 +167,7 @@ function placeWordsOf(words: string[], whole: number, part: number): Document {
 /** Maximum facilities with the same initials. So few facilities can be distinguished by their cities. */
 const mostWithInitials = 3;
 
-/** Initials are left out if too many facilities share them, or if they are a word of a name or city. */
+/** Returns the initials of each name, without those that too many facilities share or that are a word of a name or city. */
 function unambiguousInitials({ name, city }: Facilities, wordsOf: WordsOf): string[][] {
   const all = name.map((text) => initialsOf(wordsOf(text).written));
   const counts = new Map<string, number>();

@@ -48,7 +48,7 @@ export function findFacilities(
   const { words, typed } = asked;
   const terms = termsOf(image, index, words, saysSomething);
   let scorer: Score | undefined;
-  // Many searches find nothing that needs a score.
+  // The scorer is made when it is first needed, because many searches find nothing that needs a score.
   const scoreOf: Score = (facility) => {
     scorer ??= facilityScorer(index, terms);
     return scorer(facility);
@@ -100,7 +100,10 @@ export function findFacilities(
   return { ...scored(index, found, isDoubted, isAll), absent: [...hospitals, ...procedures], terms };
 }
 
-/** The procedures that this data can't have, unless all words belong to a facility or a place. */
+/**
+ * Returns the procedures that are asked for and that this data can't have. Returns none if all words belong to a facility
+ * or a place.
+ */
 function absentProcedures(words: readonly string[], found: Found): readonly Absent[] {
   if (found.isEmpty) return termsIn(words).named;
   if (found.ignored.length === 0 && (found.top <= ranks.significantWords || found.isOnePlace)) return [];

@@ -201,7 +201,7 @@ export function besideName({ image, index, words, terms, found }: FacilitySearch
     const rest = words.filter((word) => !ignored.includes(word));
     const start = words.indexOf(rest.find(saysSomething) ?? "");
     if (ignored.length === 0 || start < 0) continue;
-    // The Foo of "Foo University Hospital" is part of another name, unless the place follows.
+    // The Foo of "Foo University Hospital" is part of another name, unless another word matches the hospital's place.
     const isPart = start > 0 && ignored.includes(words[start - 1]);
     const left = needed.filter(({ word }) => rest.includes(word));
     const named = new Found(
@@ -241,7 +241,7 @@ function besideUnknown({ image, index, words, terms, found }: FacilitySearch): v
 /** Maximum number of words from which pairs are set aside. If there are more words, only single words are set aside. */
 const mostInPairs = 8;
 
-/** The choices of terms to set aside, the smallest first: none, each term, and each pair if there are few terms. */
+/** Returns the choices of terms to set aside, the smallest first: none, each term, and each pair if there are few terms. */
 function fewestFirst(terms: readonly Term[]): (readonly Term[])[] {
   const others = terms.length > mostInPairs ? [] : terms;
   const pairs = others.flatMap((term, i) => others.slice(i + 1).map((other) => [term, other]));
@@ -275,7 +275,7 @@ function besideRegion({ image, index, words, found }: FacilitySearch): void {
       if (regionNamed(image, region) === undefined || region.some(isKept)) continue;
       const others = [...words.slice(0, start), ...words.slice(start + length)];
       const terms = termsOf(image, index, others, saysSomething);
-      // Medical words alone, as in "imaging in" a county or "bone at South Shore Hospital", name no other hospital.
+      // Medical words alone don't name a hospital, as in "imaging in" a county or "bone at South Shore Hospital".
       if (terms.every(({ isNeeded, word }) => !isNeeded || isKept(word))) return;
       const there = facilitiesWith(index, terms).filter(found.isWanted);
       if (there.length !== 1 || !isNamed(index, terms, there[0])) return;

@@ -66,7 +66,7 @@ export function findNames(
       );
     if (byUnofficial.length > 0 && !isPlace())
       for (const facility of byUnofficial) found.enter(facility, ranks.nameInPlace, 0.5);
-    // Where the words before `at` end in `all` and in `own`.
+    // The positions in `all` and in `own` at which the words before `at` end.
     let [end, ownEnd] = [0, 0];
     for (let at = 1; at < query.length; at++) {
       const { length } = meant[at - 1];
@@ -109,7 +109,7 @@ function longestName(image: Image, words: readonly string[]): Longest | undefine
   const { exact, whole } = namesOf(image);
   const meant = words.map(meaningOf);
   const isKind = (word: string) => kinds.has(meaningOf(word));
-  // The Medical Center Hospital has no other words.
+  // A name such as Medical Center Hospital has only words for a hospital.
   const isOfName = words.some(saysSomething) ? saysSomething : isKind;
   const [first, last] = [words.findIndex(isOfName), words.findLastIndex(isOfName)];
   for (let length = words.length; first >= 0 && length > last - first; length--)

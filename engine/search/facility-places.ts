@@ -99,7 +99,7 @@ export function findPlaces(
       found.enter(facility, rank, (2 * share + scoreOf(facility).score) / (3 + 3 * i));
     }
   }
-  // In "va hospital richmond", the letters are before a word for a hospital, and may be no state.
+  // In "va hospital richmond", the letters are before a word for a hospital, and may not mean the state.
   const isApart = span.length > 1 && words[words.indexOf(span[0]) + 1] !== span[1];
   const letters = isState(places[0]) ? span : isApart ? span.slice(0, 1) : [];
   const isOne =

@@ -39,7 +39,7 @@ export interface FacilityScore {
 
 export type Score = (facility: number) => FacilityScore;
 
-/** Returns a function that scores facilities. */
+/** Returns a function that scores facilities. It is valid until the next search begins. */
 export function facilityScorer(index: SearchIndex, terms: readonly Term[]): Score {
   const { tokenStart, tokens, nameSizes } = index;
   const levelsByTerm = levelsOf(index, terms);

@@ -32,10 +32,10 @@ export const nothing: Matches = {
   unwanted: [],
 };
 
-/** Tells whether a search looks for a document. */
+/** Tells whether a search may return a document. */
 export type Wanted = (document: number) => boolean;
 
-/** Returns which documents have prices in a state. @param state null for the nation */
+/** Returns a function that tells whether a document has prices in a state. @param state null for the nation */
 export function pricedIn(image: Image, kind: DocumentKind, state: string | null): Wanted {
   if (kind === "procedure") return (procedure) => groupSize(image, groupOf(image, procedure, state)) > 0;
   const { pricedProcedures, stateOf } = image;
@@ -73,7 +73,7 @@ export const orderKey = (
   score: number,
 ): number => (1001 * rank + 1000 - Math.round(1000 * score)) * byName.length + nameOrder[document];
 
-/** Orders documents by their keys, and reads documents and scores from the keys. @param keys are sorted in place */
+/** Orders documents by their keys, and reads documents and scores from the keys. @param keys sorted in place */
 export function inOrderOfKeys({ byName }: SearchIndex, keys: Float64Array): Matches {
   keys.sort();
   const documents = new Uint32Array(keys.length);

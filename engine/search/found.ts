@@ -16,11 +16,15 @@ export const ranks = {
   code: 0,
   /** A whole name, official or unofficial, in the same spelling. */
   speltName: 1,
+  /** A whole name in another spelling, or with more or fewer small words. */
   wholeName: 2,
   wholeCity: 3,
-  /** A whole name except for small words, or a whole name with its place. */
+  /** A whole name with its place, or an unofficial name, perhaps without words for a hospital. */
   nameInPlace: 4,
-  /** A whole name except for words for a hospital, with its city. */
+  /**
+   * A whole name except for words for a hospital, with its city. Or a CCN or an unofficial name, with other words that the
+   * hospital has.
+   */
   plainNameInPlace: 5,
   /** A place, with words for a hospital or of a question. */
   place: 6,
@@ -73,7 +77,7 @@ export class Found {
   /** The facilities of the place, if the whole search names one place. */
   onePlace: ReadonlySet<number> = new Set();
   place: Matches["place"] = null;
-  /** The best rank. */
+  /** The best rank of the facilities found; `rest` if there are none. */
   top: Rank = ranks.rest;
   readonly isWanted: Wanted;
 

@@ -6,8 +6,8 @@ import { readFileSync } from "node:fs";
  *     state CA: calif, cali
  *     procedure 5491: cataract, lens replacement
  *
- * An indented line continues the previous line, and the rest of a line after ` #` is a comment. Every thread reads the
- * files once.
+ * An indented line continues the previous line. A line that begins with `#` is a comment, and so is the rest of a line
+ * after ` #`. A thread reads the files once.
  */
 
 export interface Entry {
@@ -43,7 +43,6 @@ export function entriesOf(kind: string): readonly Entry[] {
   return entries;
 }
 
-/** Returns all phrases of a kind. */
 export function phrasesOf(kind: string): ReadonlySet<string> {
   return new Set(entriesOf(kind).flatMap(({ phrases }) => phrases));
 }
@@ -58,11 +57,11 @@ export function textsOf(kind: string): ReadonlyMap<string, string> {
   return new Map(entriesOf(kind).map(({ what, phrases }) => [what, phrases.join(", ")]));
 }
 
-/** Small words. */
+/** Small words, and words such as inc and www. They say nothing about a hospital or a procedure. */
 export const fillers = phrasesOf("filler");
 /** Words for a hospital, and words of names that say as little. */
 export const kinds = phrasesOf("kind");
-/** Words of questions and sentences that never say which hospital is meant. */
+/** Words of questions and sentences. They say nothing about which hospital is meant, unless a name has them. */
 export const questions = phrasesOf("question");
 /** Words of questions that are also names of hospitals or places. */
 export const doubtful = phrasesOf("doubtful");

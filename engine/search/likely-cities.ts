@@ -6,10 +6,10 @@ import { oneWord } from "./text.ts";
 import { allowedTypos, typosBetween } from "./typos.ts";
 
 /**
- * Returns the cities that a text may mean, for a text that doesn't name a single city. If several states have the name,
- * these are all cities of the name, those with most hospitals within `defaultMiles` first. Otherwise these are at most
- * five: cities of the name in other states, and those with one or two typos. Those with the fewest typos come first,
- * then the largest. O(cities).
+ * Returns the cities that a text may mean, if the text doesn't name a single city. If several states have a city of the
+ * name, returns all of these, ordered by the number of hospitals within `defaultMiles`, the most first. Otherwise returns
+ * at most five cities: those whose names have one or two typos, and those of the name in other states. They are ordered
+ * by typos, the fewest first, then by ZIP codes, the most first. O(cities).
  *
  * @param words see `splitWords`
  */

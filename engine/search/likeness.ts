@@ -18,10 +18,7 @@ import { countOf, findWord, type SearchIndex } from "./text-index.ts";
 const genericWeight = 0.3;
 /** Lowers the weight of a word of a sentence, such as open. Such a word only separates terms that are otherwise alike. */
 const smallWeight = 0.1;
-/**
- * A word that is a whole term, and that at most this many groups have, finds these groups whatever the query's other
- * words are.
- */
+/** Maximum groups that have a rare word. A rare word that is a whole term finds them, whatever the other words are. */
 const mostWithRareWord = 2;
 
 /** Worth of a query's word that the most similar term lacks, but another term of the group has. */
@@ -137,8 +134,8 @@ export function likenessOf(
 }
 
 /**
- * Minimum likeness of a group whose name has all words. All groups with such a name tie, and only groups that have the
- * words as a whole term come before them.
+ * Minimum likeness of a group whose name has all words. So most groups with such a name tie. Groups of which the words
+ * are nearly a whole name or term come before them.
  */
 const likenessOfName = 0.85;
 const nameFields: ReadonlySet<number> = new Set([nameField, fillerField, repeatField]);

@@ -19,7 +19,7 @@ import {
 import { meaningOf, oneWord } from "./text.ts";
 import { findWord, isNumber, type SearchIndex } from "./text-index.ts";
 
-/** How a facility has the words of a query: `begun` if some only begin words, or `whole`. */
+/** How a facility has the words of a query: `begun` if any of them only begins a word, otherwise `whole`. */
 export const [begun, whole] = [1, 2];
 
 export interface LiteralMatches {

@@ -287,7 +287,7 @@ export function documentsWith(index: SearchIndex, { matches, phrases, code }: Te
   return count;
 }
 
-/** Returns for each term how well each word of the index matches it: a level, or `none`. */
+/** Returns for each term the level at which each word of the index matches it, or `none`. Valid until the next search. */
 export function levelsOf({ fields }: SearchIndex, terms: readonly Term[]): Uint8Array[] {
   return terms.map(({ matches }) => {
     const levels = zeroBytes(fields.length);
@@ -373,8 +373,8 @@ export function matching(
 let marks = new Uint8Array(0);
 
 /**
- * Returns a shared array of at least `count` zeros. The caller must clear what it sets. New arrays for each word would
- * cost more than the search.
+ * Returns a shared array of at least `count` zeros, because making a new array for each word takes time. The caller must
+ * clear what it sets.
  */
 function marksFor(count: number): Uint8Array {
   if (marks.length < count) marks = new Uint8Array(count);

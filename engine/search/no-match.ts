@@ -57,7 +57,7 @@ export function whyNothing(
   const index = indexOf(image, kind);
   const code = kind === "procedure" ? hcpcsCodeIn(text) : undefined;
   const ccn = kind === "facility" ? /^\D*(\d{5,6})\D*$/.exec(text)?.[1] : undefined;
-  // Five digits may be the code of a procedure, which the error points to.
+  // Five digits may be a procedure's code. Then the error suggests a search for procedures.
   const isKnown =
     ccn !== undefined &&
     (isZip(image, ccn) || findFacility(image, ccn) >= 0 || groupOfCode(image, ccn) !== undefined);

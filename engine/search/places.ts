@@ -26,9 +26,9 @@ export interface Place {
   kind: "zip" | "city" | "state" | "region";
   /** A ZIP code, `Boston, MA`, a city's name alone if several states have the city, a state's code, or a region. */
   name: string;
-  /** The codes of the states that the place is in; empty for a ZIP code. */
+  /** The codes of the states that the place is in; empty for a ZIP code or a county. */
   states: readonly string[];
-  /** The hospitals in the place. */
+  /** The hospitals in a city, a state or a region of whole states or cities; empty for any other place. */
   facilities: readonly number[];
   /** Whether a city is named by a nickname, such as LA. */
   isNickname?: boolean;
@@ -141,7 +141,7 @@ export function facilitiesInCity(image: Image, words: readonly string[]): readon
   return nicknamed.length > 0 ? nicknamed : facilitiesNamed(image, words);
 }
 
-/** The facilities in a city by its name, with or without its state; or by its nickname and its state. */
+/** Returns the facilities in the city of a name, which may have its state, or of a nickname with its state. */
 function facilitiesNamed(image: Image, words: readonly string[]): readonly number[] {
   const index = indexOf(image, "facility");
   const found = facilitiesOfCity(index, oneWord(words));
@@ -186,8 +186,8 @@ function withStates(words: readonly string[]): NameInState[] {
 
 /**
  * Finds the cities that words name, in the table of places and among the hospitals' cities. They are ordered by state,
- * one for each state. The state's code or name may follow: `Boston, MA`, `saint louis missouri`. A nickname, such as
- * NYC, means its first city. O(log cities).
+ * one for each state. The state's code or name may follow or come first: `Boston, MA`, `saint louis missouri`. A
+ * nickname, such as NYC, means its first city. O(log cities).
  */
 export function citiesNamed(image: Image, words: readonly string[]): City[] {
   const ways = withStates(words);

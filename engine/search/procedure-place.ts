@@ -82,7 +82,7 @@ export function placeIn(image: Image, words: readonly string[], capitals: Readon
       const start = Math.max(0, end - length);
       const span = words.slice(start, end === 0 ? length : end);
       const rest = without(start, start + span.length);
-      // Words such as cost may follow.
+      // Words such as cost may follow the place.
       const isLast = end > 0;
       if (isLetters(span) && beforeLetters.has(words[start - 1] ?? "")) continue;
       const place = isCodeMeant(span, rest, isLast, capitals)

@@ -49,7 +49,10 @@ export function isMedical(word: string): boolean {
   );
 }
 
-/** Returns whether a word of a query is medical, alone or as a part of a term for a procedure. @param query see `read` */
+/**
+ * Returns a function that tells whether a word of a query is medical, alone or as a part of a term for a procedure.
+ * @param query the words of `Asked`
+ */
 export function medicalIn(query: readonly string[]): (word: string) => boolean {
   const { together } = termsIn(query);
   return (word) => {
@@ -89,10 +92,7 @@ function allTerms(): Map<string, ProcedureTerm[]> {
   return Map.groupBy(terms, ({ words }) => words[0]);
 }
 
-/**
- * The terms by their first words. They are made at the first search for procedures, because many threads have no such
- * search.
- */
+/** The terms by their first words. They are made when they are first needed, because many threads never search. */
 let termsByWord: ReturnType<typeof allTerms> | undefined;
 
 /** The terms of a text: see `termsIn`. */
@@ -112,7 +112,7 @@ const noTerms: TermsOfText = { held: undefined, absent: undefined, named: [], to
  * may be in any order. The second term is left out if it is a part of a term for a group's procedure, or says nothing
  * together with such a term. O(words · terms that begin with one of the words).
  *
- * @param query see `read`
+ * @param query the words of `Asked`
  */
 export function termsIn(query: readonly string[]): TermsOfText {
   const text = query.join(" ");
@@ -127,7 +127,8 @@ function findTerms(query: readonly string[]): TermsOfText {
   termsByWord ??= allTerms();
   const terms = termsByWord;
   const words = query.map(procedureMeaning);
-  // A query may have two words for a term of one word, such as `gall bladder`. Then neither has a meaning of its own.
+  // A query may have two words for a term of one word, such as `gall bladder`. An absent term with only one of the two
+  // isn't meant then.
   const pairs = words
     .slice(1)
     .map((word, i) => [words[i], word])

@@ -15,7 +15,7 @@ export const plainWordsOf: Readonly<Record<string, { terms: readonly string[]; c
 
 /** A procedure group for readers who aren't clinicians. */
 export interface PlainProcedure {
-  /** The group's name, in small letters and with the article. */
+  /** The group in plain words and in small letters, such as `a mastectomy`. */
   title: string;
   /** The part of the body. */
   part: string;

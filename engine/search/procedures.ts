@@ -13,8 +13,8 @@ import { documentsOf, findWord, indexOf, isInFields, type SearchIndex } from "./
 import { medicalEnding } from "./typos.ts";
 
 /**
- * Returns the terms of a search for procedures. Words that say nothing aren't needed, unless several of them are a term
- * for procedures, such as ed implant.
+ * Returns the terms of a search for procedures. Words that say nothing aren't needed. But if no word says anything, those
+ * of a term of several words, such as ed implant, are needed.
  */
 export function procedureTerms(image: Image, words: readonly string[]): Term[] {
   const says = (word: string) => !isMeaningless(word) && !genericWords.has(procedureMeaning(word));
@@ -24,11 +24,14 @@ export function procedureTerms(image: Image, words: readonly string[]): Term[] {
 }
 
 /**
- * Finds the procedure groups that match every needed word. Nothing is found if the longest term in the query is for a
- * procedure in no group: the removal of a kidney stone is not the removal of a kidney. If no group matches every word,
- * the groups whose terms are most like the query are found, as guesses, unless the query has a term for a procedure in
- * no group, or an unknown medical word or number. If the best group has all words, but in different terms, it may be a
- * guess too.
+ * Finds the procedure groups that match every needed word. The matches are guesses if words of the query were set aside,
+ * or if the best group has the words in terms that are unlike the query.
+ *
+ * Nothing is found if the longest term in the query is for a procedure in no group. So a search for the removal of a
+ * kidney doesn't find the group for the removal of kidney stones.
+ *
+ * If no group matches every word, the groups whose terms are most like the query are found, as guesses. They aren't
+ * looked for if the query has a term for a procedure in no group, or an unknown medical word, number or HCPCS code.
  */
 export function findProcedures(
   image: Image,
@@ -89,7 +92,8 @@ function find(index: SearchIndex, terms: readonly Term[], isWanted: Wanted): Mat
 
 /**
  * Whether a search with a level may mean several families of groups. This is so if several groups match, and the search
- * lacks the first word of the first group's name. For example, endoscopies of level 3 include those of the bowel.
+ * lacks the first significant word of the first group's name. For example, endoscopies of level 3 include those of
+ * the bowel.
  */
 function isOfSeveral(index: SearchIndex, terms: readonly Term[], { documents }: Matches): boolean {
   if (documents.length < 2) return false;

@@ -24,7 +24,7 @@ import { beginsWord, type DocumentKind, findWord, indexOf, type SearchIndex } fr
 /** What a search asks for: its words in English, and what else its text says. */
 export interface Asked {
   kind: DocumentKind;
-  /** The text, without codes of diagnoses if it names a procedure. */
+  /** The text. In a search for procedures, codes of diagnoses are left out if other words say something. */
   text: string;
   /**
    * The words as typed, for literal matches. A search for facilities leaves out labels before numbers, such as suite.
@@ -135,8 +135,9 @@ const smallCodes = new Set(
 );
 
 /**
- * Writes out a state's code after a place. After a county, this is any code. After a city or a whole name, it is a code
- * that is a small word elsewhere: DE, ID, IN, OR, HI, ME or OK. Only words for hospitals and ZIP codes may follow.
+ * Writes out a state's code after a place. After a county, any code is written out. After a city or a whole name, only
+ * codes that are small words elsewhere are: DE, ID, IN, OR, HI, ME and OK. Only words for hospitals and ZIP codes may
+ * follow the code.
  */
 function withState(image: Image, words: readonly string[]): readonly string[] {
   const at = words.findLastIndex((word) => !forHospitals.has(word) && !isZip(image, word));
@@ -293,7 +294,7 @@ function isSaint(index: SearchIndex, name: string): boolean {
   return phrases.size > 0 || findWord(index, word) >= 0;
 }
 
-/** Leaves out Spanish articles, except at the end, where LA is a place, and in a city's name. */
+/** Leaves out Spanish articles, except at the end, where LA is a place, and at the beginning of a city's name. */
 const withoutArticles = (image: Image, words: readonly string[]) =>
   words.filter((word, i) => !articles.has(word) || i + 1 === words.length || isCityAt(image, words, i));
 
@@ -307,7 +308,7 @@ interface Phrases {
 const articles = phrasesOf("spanish-article");
 const contractions = meaningsOf("spanish-contraction");
 
-/** A phrase's words with spaces. Articles within it may be missing: `estimulador de (la) medula`. */
+/** Joins a phrase's words by spaces, without articles after the first word. So a search may lack the `la` of `de la`. */
 const phraseOf = ([first, ...others]: readonly string[]) =>
   [first, ...others.map((word) => contractions.get(word) ?? word).filter((word) => !articles.has(word))].join(
     " ",
@@ -346,8 +347,8 @@ function inEnglish(kind: DocumentKind, words: readonly string[], isName: IsKept)
 }
 
 /**
- * Leaves out small Spanish words. Many are words of names too, so call this only if there are other Spanish words. In
- * capitals, and at the end after a word such as in, DE and MI are states.
+ * Leaves out small Spanish words. Many are words of names too, so call this only if there are other Spanish words. DE and
+ * MI stay as states if they are in capitals, or at the end after a word such as in.
  */
 function withoutSmallWords(kind: DocumentKind, words: readonly string[], capitals: ReadonlySet<string>) {
   const last = beforePlace.has(words.at(-2) ?? "") ? words.at(-1) : undefined;

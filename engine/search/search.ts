@@ -20,9 +20,8 @@ import { type DocumentKind, indexOf } from "./text-index.ts";
 
 /*
  * A search is read once (`reading.ts`). Then its words are looked for in the index (`matching.ts`): as whole words, as
- * beginnings, with typos, as several words, or joined. A directory has a few thousand facilities and words, so all of
- * this takes less than a millisecond, and typos are found by comparing words of about the same length, without tables
- * of n-grams.
+ * beginnings, with typos, as several words, or joined. A directory has a few thousand facilities and words. So typos are
+ * found by comparing words of about the same length, without tables of n-grams.
  *
  * A library such as MiniSearch doesn't match words that are split or joined.
  */
@@ -32,7 +31,7 @@ export interface SearchAnswer extends Matches {
   matched: string[][];
   /** The things that are asked for and that this data can't have, whatever else is found. */
   absent: readonly Absent[];
-  /** Another search, if a state's code in the text has two meanings; otherwise null. */
+  /** Another search for a text with a state's code that has two meanings; null if there is none. */
   alternative: Alternative | null;
   /** Why nothing is found; undefined if something is found. */
   why?: NoMatch;
@@ -44,7 +43,7 @@ export interface Alternative {
 }
 
 /**
- * Finds a page of the facilities or procedures with prices that a text asks for. See `findFacilities` and
+ * Searches the facilities or procedures that have prices, and returns a page of the matches. See `findFacilities` and
  * `findProcedures`.
  *
  * @param state null for the nation
@@ -107,9 +106,10 @@ function searchProcedures(image: Image, asked: Asked, state: string | null): Fou
 }
 
 /**
- * Returns the search with a state whose code was read as a word or a city. Returns null if the state's hospitals come
- * first anyway, or if that search finds nothing or the same hospital first. The code LA has two meanings, so the search
- * has the name of the meaning that doesn't come first.
+ * Returns another search, in which a state's code has its other meaning; null if there is none. If the code was read as a
+ * word, the other search is limited to the state. If the code is also a city's nickname, such as LA, the other search has
+ * the name of the meaning that doesn't come first. Returns null if the state's hospitals come first and no city has this
+ * nickname. Returns null, too, if the other search finds nothing, or the same hospital first.
  */
 function alternativeTo(image: Image, asked: Asked, text: string, found: Found): Alternative | null {
   const { words, kind, place, placeWords } = asked;

@@ -16,8 +16,7 @@ export interface WordTable {
   /** The words that aren't numbers, by their number of characters. */
   readonly ofLength: readonly (WordsOfLength | undefined)[];
   /**
-   * The words that are numbers, by their number of digits. A third of all words are ZIP codes, and few searches compare
-   * them.
+   * The words that are numbers, by their number of digits. Facilities have many ZIP codes, and few searches compare them.
    */
   readonly numbersOfLength: readonly (WordsOfLength | undefined)[];
 }

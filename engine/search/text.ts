@@ -27,8 +27,8 @@ export function foldedCase(text: string): string {
 const apostrophes = /['’‘`´]/g;
 
 /**
- * Splits a text at everything that is no letter or digit. `&` becomes the word "and". An apostrophe doesn't divide a
- * word.
+ * Splits a text into words in small letters without accents, at everything that is no letter or digit. `&` becomes the
+ * word "and". An apostrophe doesn't divide a word.
  */
 export function plainWords(text: string): string[] {
   return wordsOf(withoutApostrophes(text));
@@ -76,7 +76,7 @@ export function splitWords(text: string): string[] {
 
 const singleLetter = /^[a-z]$/;
 
-/** Returns the words by which a name may be found literally: split in every way, with and without apostrophes. */
+/** Returns the words by which a name may be found literally. A word with an apostrophe is returned whole and divided. */
 export function literalWords(text: string): string[] {
   return [...new Set([text, text.replace(apostrophes, " ")].flatMap(plainWords))];
 }
@@ -155,8 +155,8 @@ export function otherForms(word: string): readonly string[] {
 }
 
 /**
- * Returns the initials of all words, then of the words that aren't fillers: `bidmc` for Beth Israel Deaconess Medical
- * Center. Initials of fewer than three letters don't distinguish names, so they are left out.
+ * Returns the initials of all words that begin with a letter, with and without fillers: `bidmc` for Beth Israel Deaconess
+ * Medical Center. Initials of fewer than three letters don't distinguish names, so they are left out.
  */
 export function initialsOf(name: readonly string[]): string[] {
   const words = name.filter((word) => /^\p{L}/u.test(word));

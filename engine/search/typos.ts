@@ -71,7 +71,6 @@ export function codePoints(word: Uint8Array): ArrayLike<number> {
   return word;
 }
 
-/** Counts the bits that are set. */
 function bitsIn(bits: number): number {
   const pairs = bits - ((bits >>> 1) & 0x55555555);
   const fours = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333);

@@ -5,8 +5,6 @@ import { blank, type SnapshotColumn, snapshotColumns } from "./schema.ts";
 import { taken } from "./sort.ts";
 import type { TableParts } from "./table.ts";
 
-/** Makes Arrow tables, which the Parquet library writes. */
-
 type ColumnTypes = {
   [Column in SnapshotColumn as Column["name"]]: Column["part"] extends "rows"
     ? Int32

@@ -7,8 +7,8 @@ import { type OpenParquet, refusalOf } from "./parquet-file.ts";
 import { blank, maxCount, type SnapshotColumn } from "./schema.ts";
 
 /**
- * Decodes the columns of a Parquet file, whichever tool wrote it: texts become codes of distinct texts, whole numbers of
- * any width become 32-bit integers. What the values must be is in `rules.ts`.
+ * Decodes the columns of a Parquet file, whichever tool wrote it: texts become codes of distinct texts, and whole
+ * numbers of any width become 32-bit integers. What the values must be is in `rules.ts`.
  */
 
 /** A column of texts: for each row the position of its text, or `blank`. No text occurs twice, and none is empty. */
@@ -192,7 +192,7 @@ function presenceOf({ nullBitmap, offset }: Data): (i: number) => boolean {
 type Narrow = Int8Array | Int16Array | Int32Array | Uint8Array | Uint16Array | Uint32Array;
 
 /**
- * Returns integers of any width as numbers. Integers of up to 32 bits stay as they are. Wider integers become words of
+ * Splits integers of any width into words. An integer of up to 32 bits is one word. A wider integer becomes words of
  * 32 bits, the lowest word first. `width` is the number of words of a value.
  *
  * @param count the number of values, if several elements of the array are one value

@@ -81,11 +81,11 @@ const bytesPerRow = 108;
 const bytesPerStepRow = 320;
 /** Bytes of WebAssembly's memory before anything is decoded. */
 const decoderBytes = 16 * 2 ** 20;
-/** Heap bytes per character of the codes' JSON. The worst case is an empty list, which has three characters. */
+/** Heap bytes per character of the codes' JSON. The worst case is many empty lists, each of three characters: `[],`. */
 const bytesPerCodeCharacter = 32;
-/** Share of the memory left by decoding that is for strings on the heap. The rest is for the image. */
+/** Of the memory that decoding leaves, the share that is for strings on the heap. The rest is for the image. */
 const heapShare = 0.25;
-/** Heap bytes of a character of a step's texts, with their share of a string and of a map. */
+/** Heap bytes of a character of a step's texts. They include a share of its string and of a map. */
 const bytesPerCharacter = 8;
 
 /** Computes the bytes of memory that decoding takes, without strings, if the footer's figures are right. */

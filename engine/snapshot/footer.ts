@@ -22,7 +22,7 @@ import { flawIn } from "./texts.ts";
 
 /** Reads what a snapshot file says about itself, before any of its rows are decoded. */
 
-/** What the file says, checked against its checksum if it has one. */
+/** What a file says about itself, after the file was compared with its checksum, if it has one. */
 export interface SnapshotHead {
   metadata: Metadata;
   version: Version;
@@ -67,7 +67,7 @@ export async function snapshotHead(
   const metadata = checkedMetadata(pairs, subject);
   const version = versionOf(metadata, subject);
   const isChecked = sha256 !== undefined;
-  // A server whose clock is slow must not refuse what `import` wrote.
+  // A server whose clock is behind must not refuse what `import` wrote.
   checkReleased(metadata, version, subject, isChecked ? undefined : month);
   return { metadata, version, isChecked, file };
 }

@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { DataError } from "../errors.ts";
 
 /*
- * A file's own checksum. It is checked before anything is parsed, so a file that is damaged anywhere is refused. This
- * includes parts that only readers of `/export.parquet` read.
+ * A file's own checksum. It is checked before anything is parsed, so a file with a checksum is refused if it is damaged
+ * anywhere. This includes parts that only readers of `/export.parquet` read.
  *
  * The footer's metadata have the entry `file_sha256`. Its value is the SHA-256 of the file with zeros in place of the
  * value. The entry is found by its bytes: the key and the value's length as the footer encodes them.

@@ -24,7 +24,7 @@ export interface OpenParquet {
   /** The row groups, as the footer declares them. */
   groups: { rows: number; columns: ColumnChunk[] }[];
   /**
-   * Reads some columns of some row groups into an Arrow table, with a record batch for each row group.
+   * Reads some columns of some row groups into an Arrow table.
    *
    * @param rows the number of rows to read; 0 to get the columns' types alone
    * @param part what is read, for errors
@@ -107,8 +107,9 @@ export function footerStart(file: Uint8Array): number {
 const columnKey = Buffer.of(0x2c, 0x19, 0x18);
 
 /**
- * Returns a function that tells whether a column is encrypted with a key of its own, which leaves the footer readable.
- * The library doesn't support encryption, so the marks of encryption are found by their bytes.
+ * Returns a function that tells whether a column is encrypted with a key of its own. A file with such a column may have
+ * a plain footer, which can be read. The library doesn't support encryption, so the marks of encryption are found by
+ * their bytes.
  */
 function encryption(footer: Uint8Array): (column: string) => boolean {
   const known = new Map<string, boolean>();
@@ -124,7 +125,7 @@ function encryption(footer: Uint8Array): (column: string) => boolean {
   };
 }
 
-/** Converts the library's error about an unknown codec, in any column, to a DataError; undefined for another error. */
+/** Converts the library's error about an unknown codec in any column to a DataError; undefined for other errors. */
 function unknownCodec(error: unknown, subject: string): DataError | undefined {
   const [, codec] = /Unexpected CompressionCodec (-?\d+)/.exec(reasonOf(error)) ?? [];
   if (codec === undefined) return undefined;
@@ -135,7 +136,7 @@ function unknownCodec(error: unknown, subject: string): DataError | undefined {
 /**
  * Converts any error of the decoder to a DataError.
  *
- * @param cause what may have made the decoder fail, for an error without a message
+ * @param cause what may have made the decoder fail, for a failure inside WebAssembly, whose message says nothing
  */
 export function refusalOf(error: unknown, subject: string, cause = "damage"): DataError {
   if (error instanceof DataError) return error;

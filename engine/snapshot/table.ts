@@ -10,13 +10,12 @@ import {
 import { identityOrder, stableOrder, taken } from "./sort.ts";
 
 /**
- * The rows of a snapshot in memory, ascending by CCN and APC code. A reader makes them from a file's columns, and a
- * writer makes an Arrow table from them.
+ * The rows of a snapshot in memory. After `arrangeTable`, rows ascend by CCN and APC code, facilities by CCN, and
+ * procedures by code.
  */
 export interface TableParts {
-  /** Texts of each facility, ascending by CCN. An absent text is empty. */
+  /** Texts of each facility. An absent text is empty. */
   facilities: Record<FacilityField, string[]>;
-  /** Texts of each procedure, ascending by code. */
   procedures: Record<ProcedureField, string[]>;
   /** For each row the positions of its facility and procedure, and its numbers, which are `blank` where absent. */
   rows: Record<"facility" | "procedure" | MeasureField, Int32Array>;
@@ -24,7 +23,7 @@ export interface TableParts {
 
 /**
  * Sorts the parts of a table. Facilities and procedures without a row are left out. If the rows are in order already,
- * the arrays of numbers are reused.
+ * the arrays of amounts and counts are reused.
  *
  * @returns the table and, for each of its rows, the position of that row in the parts given
  */

@@ -43,8 +43,10 @@ function startOf(image: Image, list: string): { length: number; check: number } 
 
 /**
  * Makes the path of a page, byte by byte, because with strings an uncached answer takes a fifth longer. Returns ASCII,
- * which is valid until the next call. @param query percent-encoded: ASCII without `~` @throws RangeError when the path
- * is too long
+ * which is valid until the next call.
+ *
+ * @param query percent-encoded: ASCII without `~`
+ * @throws RangeError when the cursor is too long
  */
 export function pathOfPage(image: Image, list: string, offset: number, query: string): Buffer {
   const { length, check } = startOf(image, list);

@@ -31,8 +31,8 @@ export class Context {
   /** Whether the answer shows the account's state. */
   isLive = false;
   /**
-   * Whether the answer never changes, because the request names all data versions that the answer uses. If this is
-   * undefined, the answer never changes if the path names an exact version or a page.
+   * Whether the answer never changes. If this is undefined, the answer never changes if the path names an exact version or
+   * a page. For a file with a signature, this is ignored.
    */
   isPinned: boolean | undefined;
   readonly #usage: () => Usage;
@@ -61,7 +61,9 @@ export class Context {
 
   /**
    * The image of the data version. Endpoints read it after their parameters are checked, so that a bad parameter is
-   * reported before an unknown version. @throws ApiError `not_found`
+   * reported before an unknown version.
+   *
+   * @throws ApiError `not_found`
    */
   get image(): Image {
     this.#image ??= this.#findImage();
@@ -83,7 +85,7 @@ export class Context {
 export class FileBody {
   readonly name: string;
   readonly length: number;
-  /** Generates the bytes from position `start` to before `end`. */
+  /** Generates the bytes from position `start` to before `end`, or all bytes if the file has no signature. */
   readonly chunks: (start: number, end: number) => Generator<Uint8Array, void>;
   /** Identifies the file's bytes for range requests; undefined if ranges of the file can't be requested. */
   readonly signature: string | undefined;
@@ -100,7 +102,7 @@ export class FileBody {
 export interface Endpoint<Answer extends object = object> {
   /** The path below `basePath`. Its last segment, or the segment before the last, may be a parameter, `/{name}`. */
   path: string;
-  /** Name of the operation in the OpenAPI document, and of the list in cursors. */
+  /** Name of the operation in the OpenAPI document. */
   name: string;
   summary: string;
   /** The purpose of the endpoint and how to read its answers, in Markdown, for newcomers. */

@@ -30,10 +30,9 @@ import { shortCcn } from "./parameters.ts";
 
 const oneOrMore = new Intl.ListFormat("en-GB", { type: "disjunction" });
 
-/** Coverage by data version. It is computed once per thread, because this reads every facility. */
 const coverages = new WeakMap<Image, Coverage>();
 
-/** Returns an image's coverage, which is computed at the first call for the image. */
+/** Returns an image's coverage. A thread computes it once, because this reads every facility. */
 export function gapsOf(image: Image): Coverage {
   let coverage = coverages.get(image);
   if (coverage === undefined) {
@@ -147,7 +146,7 @@ export function noRows(
 /**
  * Makes the error for an empty list of facilities.
  * @param asked the parameters that narrow the list, as text
- * @param there the list's conditions on the place alone
+ * @param there the list's filter without conditions on the status and the prices of rows
  */
 export function noFacilities(
   image: Image,
@@ -225,8 +224,8 @@ const searchPath = (q: string) => `${basePath}/search?${new URLSearchParams({ ty
 const maxSearchCharacters = 64;
 
 /**
- * Says how to find the procedure group that is meant by a text in another form than a group's code: a HCPCS or CPT code,
- * or words. Returns undefined for four digits.
+ * Says how to find the procedure group that a text means: a group's code in another form, a HCPCS or CPT code, or words.
+ * Returns undefined for four digits.
  */
 function wayToGroup(image: Image, asked: string): string | undefined {
   if (procedureCodePattern.test(asked)) return undefined;
@@ -238,7 +237,7 @@ function wayToGroup(image: Image, asked: string): string | undefined {
   return `procedure groups have four digits; ${way}`;
 }
 
-/** Finds the group whose code a text has in another form, such as 5,072, APC 5072 or 5072.0; undefined if none. */
+/** Finds the group whose code a text is, in a form such as 5072, 5,072, APC 5072 or 5072.0; undefined if there is none. */
 export function groupWritten(image: Image, text: string): number | undefined {
   const code = text
     .trim()

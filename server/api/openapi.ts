@@ -214,8 +214,8 @@ function withoutTitled(part: unknown, schemas: Record<string, unknown>): unknown
   if (typeof part !== "object" || part === null) return part;
   const inner = Object.entries(part).map(([key, value]) => [key, withoutTitled(value, schemas)]);
   const schema: Record<string, unknown> = Object.fromEntries(inner);
-  // Examples and minimums of 0 are left out, because the examples of answers show the values of fields, and no answer
-  // has negative numbers.
+  // Examples are left out, because the examples of answers show the values of fields. Minimums of 0 are left out, because
+  // nobody expects negative counts or amounts.
   if (schema.minimum === 0) delete schema.minimum;
   if (Array.isArray(schema.examples)) delete schema.examples;
   const { title } = schema;

@@ -18,7 +18,7 @@ export function cursorOfOtherRelease(segment: string): ApiError {
 /**
  * Returns the path of the next page, valid until the next call; null if there is no next page.
  * @param query returns the list's parameters, percent-encoded; called only if there is a next page
- * @throws ApiError when this page begins after the list's end
+ * @throws ApiError when this page would begin at the list's end or after it
  */
 export function nextPage(
   { image, offset: start, segment }: Pick<Context, "image" | "offset" | "segment">,

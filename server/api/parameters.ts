@@ -47,7 +47,11 @@ export function decodeSegment(segment: string, name: string): string {
   return /^[\w.-]*$/.test(segment) ? segment : decode(segment, name);
 }
 
-/** @param param the name of the parameter @param what names the text in errors @throws ApiError `invalid_parameter` */
+/**
+ * @param param the name of the parameter
+ * @param what names the text in errors
+ * @throws ApiError `invalid_parameter`
+ */
 function decode(text: string, param: string, what = "the value of"): string {
   let decoded: string;
   try {
@@ -85,7 +89,7 @@ function wayToYear(
 /**
  * Checks an endpoint's parameters. Reports unknown names before missing parameters, because a typo causes both errors.
  *
- * @param endpoint where the parameters are checked
+ * @param endpoint the endpoint's path and kind, for errors
  * @throws ApiError `invalid_parameter` or `missing_parameter`
  */
 export function checkParameters<Schema extends Parameters>(
@@ -227,7 +231,6 @@ export const states = listOf(
 );
 
 export const aPlace = "a ZIP code of five digits, or a city with its state, such as Boston, MA";
-/** A text that names a place. */
 export const place = v.pipe(v.string(), v.regex(/^.{2,100}$/, aPlace));
 
 export const ccns = listOf(

@@ -14,7 +14,7 @@ import { groupWritten, noProcedure } from "./not-found.ts";
 /** Finds the procedure group that a request asks for by its APC code, by words, or by a HCPCS code. */
 
 export interface ProcedureAsked {
-  /** The procedure's index in the image. */
+  /** Position of the procedure in the image. */
   procedure: number;
   code: string;
   name: string;

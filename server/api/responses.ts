@@ -280,7 +280,6 @@ const asInSummary = <Fields extends v.ObjectEntries>(fields: Fields) =>
     Object.keys(fields).map((name) => [name, described("As in `ChargeSummary`", v.nullable(v.number()))]),
   ) as unknown as { [Name in keyof Fields]: v.NullableSchema<v.NumberSchema<undefined>, undefined> };
 
-/** What words ask for and this data can't have. */
 const absent = rows("What the words ask for and this data can't have", "Absent", {
   name: described("What it is, such as `MRI`", v.string()),
   reason: described("Why this data can't have it", v.string()),

@@ -5,8 +5,6 @@ import { gapsOf } from "../not-found.ts";
 import { datasetsResponse } from "../responses.ts";
 import { contentSql, verifyOf } from "../verify.ts";
 
-/** Answers with the data versions that are served. */
-
 export const datasets = endpoint({
   path: "/datasets",
   name: "datasets",

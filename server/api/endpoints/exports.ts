@@ -13,8 +13,6 @@ import { type Context, type Endpoint, endpoint, FileBody } from "../endpoint.ts"
 import { noRows } from "../not-found.ts";
 import { state } from "../parameters.ts";
 
-/** Answers with a file of all rows, or of the rows of a procedure or a state. */
-
 const parameters = v.object({
   procedure: v.optional(
     v.pipe(

@@ -23,8 +23,6 @@ import { type ProcedureAsked, procedureAsked } from "../procedure-asked.ts";
 import { facilitiesResponse } from "../responses.ts";
 import { dollarsOrNull, standingOf } from "./facility.ts";
 
-/** Answers with the facilities that meet the request's conditions, and with their prices for a procedure. */
-
 const orders = ["asc", "desc"] as const;
 const maxProcedureCharacters = 200;
 

@@ -17,8 +17,6 @@ import { facilityTrendsResponse } from "../responses.ts";
 import { isYear, newestOfYears, sourceOfYears, versionsNamed } from "../years.ts";
 import { dollarsOrNull, standingOf } from "./facility.ts";
 
-/** Answers with one facility's price over the data years. */
-
 interface Year {
   image: Image;
   facility: number;

@@ -11,8 +11,6 @@ import { endpoint, sourceOf } from "../endpoint.ts";
 import { noFacility } from "../not-found.ts";
 import { facilityResponse } from "../responses.ts";
 
-/** Answers with every price at one facility. */
-
 /** Converts a standing for an answer: permille to percent, and cents to dollars. */
 export const standingOf = (standing: Standing) => ({
   rank: standing.rank,

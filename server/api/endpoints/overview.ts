@@ -3,8 +3,6 @@ import { statusOf, versionName } from "../../../engine/query.ts";
 import { basePath, type Endpoint, endpoint, type Versions } from "../endpoint.ts";
 import { overviewResponse, versionsResponse } from "../responses.ts";
 
-/** Answers with an overview of the API, and with the data versions that paths may name. */
-
 export type Outline = v.InferInput<typeof overviewResponse>["endpoints"][number];
 
 /**

@@ -9,8 +9,6 @@ import { prices } from "./prices.ts";
 import { procedures } from "./procedures.ts";
 import { search, searchList } from "./search.ts";
 
-/** Answers with the next page of any list. */
-
 /** The lists by their names in cursors. */
 const lists = new Map<string, typeof prices | typeof procedures | typeof search | typeof facilities>([
   ["prices", prices],

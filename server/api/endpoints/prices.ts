@@ -14,8 +14,6 @@ import { nextPage } from "../paging.ts";
 import { defaultLimit, procedure, rowLimit, state } from "../parameters.ts";
 import { pricesResponse } from "../responses.ts";
 
-/** Answers with the price list of a procedure group. */
-
 const name = "prices";
 const maxLimit = 50;
 /** A key is a group times this factor, plus a limit. The factor is above any limit. */
@@ -73,9 +71,11 @@ for (const [code, place] of stateIndex)
   stateOfLetters[(code.charCodeAt(0) - letterA) * letters + code.charCodeAt(1) - letterA] = place;
 
 /**
- * Reads a price query as one number. Nearly all clients send `procedure=` and four digits, then perhaps `&state=` and
- * two capitals, then perhaps `&limit=` and a number. This form is read without making a string, because parsing a query
- * in the usual way costs as much as its answer. @returns the key; −1 if the query has another form or no answer
+ * Reads a price query as one number, if the query has the simplest form: `procedure=` and four digits, then perhaps
+ * `&state=` and two capitals, then perhaps `&limit=` and a number. No string is made, because parsing a query as text
+ * costs as much as making its answer.
+ *
+ * @returns the key; −1 if the query has another form or no answer
  */
 export function readPriceKey(image: Image, query: string): number {
   if (!query.startsWith("procedure=")) return -1;

@@ -19,8 +19,6 @@ import { noPrices, noPricesAround } from "../not-found.ts";
 import { state } from "../parameters.ts";
 import { procedureResponse } from "../responses.ts";
 
-/** Answers with the distribution of one procedure group's charges. */
-
 /** The statistics of a state, in the order of the answer. */
 const ofState = [
   "facilities",

@@ -14,8 +14,6 @@ import { nextPage, queryOf } from "../paging.ts";
 import { rowLimit, state, textUpTo } from "../parameters.ts";
 import { searchResponse } from "../responses.ts";
 
-/** Answers searches. */
-
 const howItMatches =
   "Finds facilities of whose name, city or state each word is a word, or from the third letter on a beginning, or by ZIP " +
   "code or CCN. Places, unofficial names, typos, and English and Spanish questions add matches and take none away.\n\n" +

@@ -15,8 +15,6 @@ import { procedure, state, versionNames } from "../parameters.ts";
 import { trendsResponse } from "../responses.ts";
 import { isYear, newestOfYears, sourceOfYears, versionsNamed } from "../years.ts";
 
-/** Answers with the charges of a procedure group over the data years. */
-
 interface Year {
   image: Image;
   group: number;

@@ -2,8 +2,6 @@ import * as v from "valibot";
 import { endpoint } from "../endpoint.ts";
 import { usageResponse } from "../responses.ts";
 
-/** Answers with the usage of the caller's account. */
-
 export const usage = endpoint({
   path: "/usage",
   name: "usage",
