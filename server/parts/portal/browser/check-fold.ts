@@ -107,8 +107,8 @@ export function CheckView({ view }: { view: View }) {
 }
 
 /**
- * Returns the CCNs of all hospitals around a place, which a statement lists; null if no place is chosen. A long list is
- * fetched when somebody opens the fold.
+ * Returns the CCNs of all hospitals around a place, which the statements list. `ccns` is null if no place is chosen. A
+ * long list is fetched when the visitor opens the fold.
  */
 function useHospitals({ choice: { near }, list, paths }: View) {
   const [isOpen, toggle] = useState(false);

@@ -163,7 +163,7 @@ async function findProcedure(
   const suggested = unique.map((option) => ({
     ...option,
     group: undefined,
-    // With a doubt, an amount would look like the answer.
+    // If something is absent or ignored, an amount would look like the answer.
     figure: said === "" ? option.figure : undefined,
     // Enter leads to the same page as a link with these words.
     more:

@@ -15,7 +15,7 @@ import { NeedsScript } from "./without-script.ts";
 
 makeBy(htmlText);
 
-/** A drawn element with its component, by the names that Preact's files give to these fields. */
+/** A drawn element with its component. Preact's files have these short names for the fields. */
 interface Drawn extends VNode {
   __c?: { props: unknown; __v: unknown } | null;
 }

@@ -38,7 +38,7 @@ import {
 /** Puts a view of the Explore page into words. The server writes them, and the browser shows the same. */
 
 export interface ExploreWords {
-  /** The title is empty if no data has the procedure, or if the place isn't known. */
+  /** The title; empty if no procedure is shown, or if the place isn't known. */
   title: string;
   /** The sentences about the prices; null if no price was found. */
   found: {
@@ -53,9 +53,9 @@ export interface ExploreWords {
   } | null;
   /** Why no prices are shown; null if a price was found. */
   nothing: Nothing | null;
-  /** What else the visitor's words may mean; null if their meaning is sure, or no procedure is shown. */
+  /** What else the visitor's words may mean; null if there is nothing else, or no procedure is shown. */
   also: { text: string; ways: Way[] } | null;
-  /** Says that hospitals to compare are left out, or that the data version is old or gone; null if neither is true. */
+  /** Says that hospitals to compare are left out, or that a data version is old or isn't served; null otherwise. */
   note: Note | null;
 }
 
@@ -75,7 +75,7 @@ export interface Note {
   text: string;
   /** Link to the newest data version; null if the URL names no other version. */
   link: Way | null;
-  /** Whether data versions in the address are gone. Then the note stands above everything. */
+  /** Whether data versions in the URL aren't served. Then the note stands above the heading. */
   isGone: boolean;
 }
 
@@ -90,9 +90,9 @@ export function wordsOf(view: View): ExploreWords {
 }
 
 /**
- * Says that the data version shown isn't the newest, or isn't the one in the address.
+ * Says that the data version shown isn't the newest, or isn't the version in the URL.
  * @param shown the data version; undefined if nothing is shown
- * @param before what is said before; empty for nothing
+ * @param before another text for the note, which is put at its end; empty for none
  */
 export function versionNote(
   {

@@ -8,7 +8,7 @@ import { jsx } from "preact/jsx-runtime";
  * texts. Only components are left for the renderer, because making an object for each element would be the largest cost.
  */
 
-/** HTML, and the components between its pieces. The renderer writes a fragment with these properties as it is. */
+/** Pieces of HTML, and the components between them. The renderer writes the pieces of such a fragment unchanged. */
 interface Pieces {
   tpl: string[];
   exprs: ComponentChild[];

@@ -91,7 +91,7 @@ interface StandingsProps {
   chosen: string | null;
   /** How many procedures the list shows. */
   shown: number;
-  /** Text below the list on a narrow screen. */
+  /** Text below the list on a narrow screen, and for citing. */
   note: string;
 }
 
@@ -197,7 +197,7 @@ function useSearch(words: string, version: string): SearchAnswer | Failure | nul
   return found?.of === words ? found.answer : null;
 }
 
-/** Says why no row is left: the words are short, or the search isn't finished, failed, or found nothing with a price here. */
+/** Says why the list is empty. `found` is the search for the words; null before its answer. */
 function searchedText(words: string, found: SearchAnswer | Failure | null): string {
   if (found === null) return isShort(words) ? shortText(words) : "Searching…";
   if (found instanceof Failure)
