@@ -1,5 +1,5 @@
 /**
- * The query engine: snapshot files in, answers as JSON bytes out. It doesn't use HTTP, the clock, the environment or
+ * The query engine: it reads snapshot files and answers queries. It doesn't use HTTP, the clock, the environment or
  * the console.
  */
 export * from "./load.ts";

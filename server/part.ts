@@ -36,7 +36,7 @@ export interface PartRun {
   readonly serving?: URL;
   /** The module that writes numbers into pages, in the page thread. Absent if no page has numbers. */
   readonly writing?: URL;
-  /** The key that all visitors of the part's pages use, and the share of it that each address has. */
+  /** `isTheirs` recognises the keys that all visitors of the part's pages share. `limits` is the share of each address. */
   readonly visitors?: { limits: ShareLimits; isTheirs: IsForVisitors };
   /** Runs the part's checks that need no state, before a state is made. @throws DataError when a check fails */
   check?(isShared: boolean): Promise<void>;
@@ -86,7 +86,7 @@ export interface CommandOutput {
   note?: string;
   /** The ids of accounts that an import has added. */
   entered?: readonly number[];
-  /** The rest of the work, if it is to be done in several changes. The output of the last change counts. */
+  /** The rest of the work, if it is done in several changes. Only the output of the last change is printed. */
   rest?: {
     run(store: Store): CommandOutput;
     /** What was done before, and how to do the rest if it fails. */
@@ -101,7 +101,7 @@ export interface SharedState {
   /** The permits by which serving threads admit requests. */
   readonly permits: PermitTable;
   change: Change;
-  /** Waits until the changes made so far hold on every server. */
+  /** Waits until the changes made so far are in effect on every server that reaches the database. */
   settle(): Promise<void>;
   /** Whether it is this server's turn to deliver events. */
   delivers(): boolean;

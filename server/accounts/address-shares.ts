@@ -9,22 +9,22 @@ import type { ShareLimits } from "../shared/plans.ts";
  * lock guards the shares. Only requests with the visitors' key take the lock, and each request holds it for about a
  * microsecond.
  *
- * An address is known by 48 bits of its hash, which also choose its set. If a set is full, the address that made no
- * request for the longest time is forgotten, and begins with a whole share when it comes again.
+ * An address is known by 48 bits of its hash, which also choose its set. If the set is full, a new address replaces the
+ * address that was admitted least recently. The replaced address begins with a whole share when it comes again.
  */
 
 const sets = 2 ** 13;
 const entriesOfSet = 8;
 /**
- * 64-bit floats of an entry, all 0 at first: the address, the requests taken from its bucket, the time of its last
- * request, its day, and the requests of that day.
+ * 64-bit floats of an entry, all 0 at first: the address, the requests taken from its bucket, the time and the day of
+ * its last admitted request, and the requests admitted on that day.
  */
 const [addressWord, spentWord, atWord, dayWord, usedWord] = [0, 1, 2, 3, 4];
 const entryWords = 5;
 const lockBytes = 8;
 const bytes = lockBytes + sets * entriesOfSet * entryWords * Float64Array.BYTES_PER_ELEMENT;
 
-/** Maximum burst of an address: requests without a pause after a time without requests. */
+/** Requests that an address with a full bucket may make without a pause. */
 export const shareBurst = 40;
 /** Milliseconds after which a thread that waits for the lock checks the lock without being notified. */
 const lookAgainMs = 1;
@@ -84,7 +84,6 @@ export class AddressShares {
     return undefined;
   }
 
-  /** Finds the entry of an address, or makes one. */
   #entryOf(address: number): number {
     const words = this.#words;
     const first = (address % sets) * entriesOfSet * entryWords;

@@ -71,7 +71,7 @@ export function rotateKey(
 ): NewKey & { oldEnds: number } {
   if (keyState(old, now) !== "active")
     throw new DataError(`key ${old.id}`, keyState(old, now), "an active one");
-  // A rotation may have brought the old key's expiry forward. A second new key would get that expiry.
+  // A rotation may have made the old key expire earlier. A second new key would get that expiry.
   if (old.replaced_by !== null)
     throw new DataError(
       `key ${old.id}`,

@@ -51,7 +51,7 @@ export class UsageEvents {
     if (word > this.#words[oldest]) Atomics.store(this.#words, oldest, word);
   }
 
-  /** Returns a slot's events of a month, by time and threshold; none if the slot has another month. */
+  /** Returns a slot's events of a month, sorted by time; none if the slot has another month. */
   of(slot: number, month: number): UsageEvent[] {
     const base = slot * slotWords;
     const isOfMonth = () => Atomics.load(this.#words, base) === BigInt(month);

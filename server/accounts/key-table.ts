@@ -32,7 +32,7 @@ const maxDay = 2 ** 16 - 1;
 /** Marks the slot of a key that all visitors of the pages use. `accountSlot` is the inverse. */
 const visitorsSlot = (slot: number) => -2 - slot;
 
-/** Returns the account's slot for a number that `KeyTable.slotOf` returned, if it isn't −1. */
+/** Returns the account's slot for a result of `KeyTable.slotOf` other than −1. */
 export const accountSlot = (found: number) => (found < -1 ? visitorsSlot(found) : found);
 
 export type SlotState = "active" | "suspended" | "deleted";
@@ -57,7 +57,7 @@ export class KeyTable {
     this.#groups = Buffer.from(buffer, entriesBytes + idsBytes);
   }
 
-  /** Number of entries in use, including the entries of deleted keys. Only the control thread knows it. */
+  /** Number of entries in use, including those of deleted accounts' keys. Only the control thread knows it. */
   get count(): number {
     return this.#count;
   }
@@ -85,7 +85,7 @@ export class KeyTable {
     // Readers see an aligned store of 64 bits whole or not at all.
     this.#expiries[(at + expiryWord) / 2] = key.expires_at ?? Number.POSITIVE_INFINITY;
     const usable = isSuspended ? suspended : active;
-    // The state is stored last, so that a reader that sees the state sees the whole entry.
+    // The state is stored last, so that a reader that sees a new entry sees all of it.
     Atomics.store(this.#halves, 2 * at, key.revoked_at === null ? usable : revoked);
   }
 

@@ -8,7 +8,6 @@ const prefix = "hcq_";
 const checkAt = prefix.length + 43;
 const keyLength = checkAt + 6;
 const noDigit = 255;
-/** The value of a base62 digit, by character code. */
 const digitOf = new Uint8Array(128).fill(noDigit);
 for (let i = 0; i < alphabet.length; i++) digitOf[alphabet.charCodeAt(i)] = i;
 

@@ -40,7 +40,7 @@ export const monthUnknown = -3;
 
 /** The interface to the ceilings of accounts, on one server or on several servers that share accounts. */
 export interface Ceilings {
-  /** Admits a request. @returns the requests left in the month, or a negative number that says why it is refused */
+  /** Admits a request. @returns the requests left in the month, or a negative number that says why it isn't admitted */
   admit(slot: number, month: number, steadyMs: number): number;
   /** Uncounts a request that failed with a server error. */
   giveBack(slot: number, month: number): void;
@@ -48,7 +48,7 @@ export interface Ceilings {
   used(slot: number, month: number): number | undefined;
   remaining(slot: number, month: number): number;
   ceilings(slot: number): { burst: number; quota: number };
-  /** Returns the milliseconds until a request may be accepted after `burstExceeded`; 0 if one may be accepted now. */
+  /** Returns the milliseconds after which a client should try again when `admit` has returned `burstExceeded`. */
   burstWaitMs(slot: number, steadyMs: number): number;
   configure(slot: number, burst: number, quota: number): void;
 }
@@ -78,9 +78,8 @@ export class Limits implements Ceilings {
   }
 
   /**
-   * Assigns one of an account's two counters to a month. Only the control thread calls this, because it knows which
-   * counts were saved. Serving threads admit requests only of the two months that have a counter. So a month's count
-   * continues when a clock returns to the month.
+   * Assigns one of an account's two counters to a month. For the accounts of clients, only the control thread calls
+   * this, because it knows which counts were saved. A request of a month without a counter isn't admitted.
    *
    * @param used the number of requests that are already counted in `month`
    * @returns the month that had the counter, and its final count
@@ -121,7 +120,6 @@ export class Limits implements Ceilings {
     return quotaExceeded;
   }
 
-  /** Uncounts a request that failed with a server error. */
   giveBack(slot: number, month: number): void {
     const at = this.#counterOf(slot, month);
     if (Atomics.load(this.#words, at) !== month) return;

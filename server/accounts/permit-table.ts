@@ -1,7 +1,7 @@
 import { maxAccounts } from "../shared/plans.ts";
 import { burstExceeded, type Ceilings } from "./limits.ts";
 
-/** Admits requests of accounts that several servers share, by permits that the control thread has got for them. */
+/** Admits requests of accounts that several servers share, by permits that the control thread gets from the database. */
 
 /*
  * A permit is the right to admit one request. The permits of an account, by account slot, are in shared memory, and are
@@ -12,7 +12,6 @@ const slotWords = 16;
 const quotaWord = 0;
 /** Requests per second. */
 const burstWord = 1;
-/** Number of permits held. */
 const heldWord = 2;
 /**
  * When the oldest permits expire. From then on no permit may be used until the control thread has removed the expired
@@ -47,8 +46,8 @@ export const permitLifeMs = 750;
 /** Maximum milliseconds that a request waits for a permit. */
 export const maxWaitMs = 400;
 /**
- * Maximum milliseconds that a refusal holds. After the clock's words wrap around, an old time would look like a future
- * time.
+ * Maximum milliseconds from now to the end of a refusal. If an end seems to be further away, it is an old time, and the
+ * clock has wrapped around since.
  */
 const maxRefusalMs = 1000;
 
@@ -56,7 +55,7 @@ const maxRefusalMs = 1000;
 
 /** The request must wait for a permit. */
 export const mustWait = -5;
-/** Permits can't be got, because the database is away. */
+/** No permit can be got in time, for example because the database is away. */
 export const databaseAway = -6;
 
 export class PermitTable implements Ceilings {
@@ -68,7 +67,7 @@ export class PermitTable implements Ceilings {
     this.#words = new Int32Array(buffer);
   }
 
-  /** The month in which permits are used now, by the database's clock. */
+  /** The month in which permits are used now: by the database's clock, or by this server's while the database is away. */
   get month(): number {
     return Atomics.load(this.#words, currentMonthWord);
   }
@@ -164,14 +163,12 @@ export class PermitTable implements Ceilings {
     };
   }
 
-  /** Returns the milliseconds until a request may be accepted after `burstExceeded`. */
   burstWaitMs(slot: number, steadyMs: number): number {
     return this.#refusalMs(slot * slotWords, steadyMs);
   }
 
   // The control thread alone calls the methods below.
 
-  /** Number of permits held. */
   held(slot: number): number {
     return Atomics.load(this.#words, slot * slotWords + heldWord);
   }
@@ -201,7 +198,6 @@ export class PermitTable implements Ceilings {
     Atomics.add(this.#words, base + heldWord, permits);
   }
 
-  /** Sets when the oldest permits expire. */
   expireAt(slot: number, expiryMs: number): void {
     Atomics.store(this.#words, slot * slotWords + expiryWord, expiryMs);
   }

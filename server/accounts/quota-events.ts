@@ -29,8 +29,8 @@ export interface Counted {
 
 /**
  * Records the event of each threshold that a count has reached, unless it is recorded already. An event has the count at
- * the crossing, which may be lower than the count now. If a changed quota was crossed without a request, the event has
- * the count `before`. Returns the new events.
+ * the crossing, which may be lower than the count now. If the count reached the threshold because the quota was lowered,
+ * the event has the count `before`. Returns the new events.
  */
 export function recordEvents(
   store: Store,

@@ -12,9 +12,8 @@ import { reached, recordEvents } from "./quota-events.ts";
 
 interface Count {
   month: number;
-  /** The count as last read from shared memory. The count in shared memory may have changed since then. */
+  /** The count in shared memory at the last save. */
   used: number;
-  saved: number;
   /** The count that the database has. It may not have reached the disk yet. */
   written: number;
   /** The quota for which events are recorded. It doesn't change after the end of the month. */
@@ -23,7 +22,7 @@ interface Count {
   recorded: number;
 }
 
-/** A threshold of a quota that was crossed before the quota changed. */
+/** A count that reached thresholds of a quota before the quota changed. */
 interface Crossing {
   entry: AccountEntry;
   month: number;
@@ -54,7 +53,7 @@ interface Tables {
  */
 export const lookBackMs = 14 * dayMs;
 
-/** Tells whether a key is the one that all visitors of the pages share. */
+/** Tells whether a key is one that all visitors of the pages share. */
 export type IsForVisitors = (key: StoredKey, account: Account) => boolean;
 
 export class Accounts {
@@ -70,12 +69,12 @@ export class Accounts {
   #monthOfDays = 0;
   /** Unsaved days on which keys were last used, by key id. */
   readonly #keyDays = new Map<number, number>();
-  /** Thresholds that were crossed shortly before a change of the quota, until their events are recorded. */
+  /** Thresholds that were reached shortly before a change of the quota, until their events are recorded. */
   #crossings: Crossing[] = [];
   #eventRow = 0;
   #changes = "";
   #applied: Changes = { accounts: 0, keys: 0 };
-  /** Whether this server has recorded in the database which changes it has applied. */
+  /** Whether the database has `#applied`, by which commands see what this server has applied. */
   #isAppliedSaved = false;
   /** Whether a key works on this server even after its expiry. Called when the key is read from the database. */
   neverExpires: (key: StoredKey) => boolean = () => false;
@@ -104,7 +103,10 @@ export class Accounts {
     this.#enterDays(monthOf(nowMs));
   }
 
-  /** Sets an account's count of a month up to a day. @param day `YYYY-MM-DD` */
+  /**
+   * Sets an account's count of the month at the end of a day. Ignores days of other months than the current one.
+   * @param day `YYYY-MM-DD`
+   */
   putDay(slot: number, day: string, used: number): void {
     if (day.startsWith(monthName(this.#monthOfDays))) this.tables.days.put(slot, Number(day.slice(8)), used);
   }
@@ -218,12 +220,12 @@ export class Accounts {
     }
   }
 
-  /** Records which thresholds of the old quota were crossed since the last save. Called when the quota changes. */
+  /** Notes which thresholds of the old quota were reached since the last save. Called when the quota changes. */
   #noteCrossings(entry: AccountEntry, quota: number): void {
     for (const count of entry.counts) {
       // A month that is over keeps its quota.
       if (count.month < this.#monthOfDays) continue;
-      // Requests may have been admitted by the new quota already.
+      // The new quota may have admitted requests beyond the old quota already.
       const used = Math.min(quota, this.#limits?.used(entry.slot, count.month) ?? count.used);
       if (reached(used, quota) > (quota === count.quota ? count.recorded : 0))
         this.#crossings.push({ entry, month: count.month, quota, before: Math.min(used, count.used), used });
@@ -262,17 +264,18 @@ export class Accounts {
 
   #enter(entry: AccountEntry, month: number, saved: number): void {
     if (this.#limits === undefined) return;
-    const count = { month, used: saved, saved, written: saved, quota: entry.account.quota, recorded: 0 };
+    const count = { month, used: saved, written: saved, quota: entry.account.quota, recorded: 0 };
     const { used } = this.#limits.enter(entry.slot, month, saved);
     const before: Count | undefined = entry.counts[month & 1];
     entry.counts[month & 1] = count;
-    if (before !== undefined && used !== before.saved)
+    if (before !== undefined && used !== before.used)
       this.#store.usage.save(monthName(before.month), [[entry.account.id, used]]);
   }
 
   /**
-   * Writes changed counts without waiting for the disk, so that the end of the process loses few of them. If a count has
-   * reached a threshold, saves everything. @returns the new events
+   * Writes changed counts without waiting for the disk, so that a crash of the process loses few requests. If a count
+   * has reached a new threshold, saves everything.
+   * @returns the new events
    */
   writeCounts(nowMs: number): StoredEvent[] {
     if (this.#limits === undefined) return [];
@@ -281,7 +284,7 @@ export class Accounts {
       for (const count of counts) {
         const used = this.#limits.used(slot, count.month) ?? count.used;
         if (used === count.written) continue;
-        // A month that is over may have another quota. For such a month, `save` would find nothing new.
+        // For a month that is over, `isReached` may be wrong: that month keeps its own quota, by which `save` checks it.
         const isReached = reached(used, account.quota) > (account.quota === count.quota ? count.recorded : 0);
         if (isReached && count.month >= this.#monthOfDays) return this.save(nowMs);
         changed.push({ id: account.id, count, used });
@@ -312,12 +315,11 @@ export class Accounts {
         const after = {
           ...count,
           used,
-          saved: used,
           written: used,
           quota,
           recorded: Math.max(recorded, highest),
         };
-        if (used !== count.saved || isReached) due.push({ entry, count, after, isReached });
+        if (used !== count.used || isReached) due.push({ entry, count, after, isReached });
       }
     this.tables.keys.sweepDays((key, day) => this.#keyDays.set(key, day));
     const crossings = this.#crossings;
@@ -337,7 +339,7 @@ export class Accounts {
       const reachedNow = [...Map.groupBy(due, ({ count }) => monthName(count.month))].flatMap(
         ([month, counted]) => {
           const changed = counted
-            .filter(({ count, after }) => after.used !== count.saved)
+            .filter(({ count, after }) => after.used !== count.used)
             .map(({ entry, after }) => [entry.account.id, after.used] as const);
           this.#store.usage.save(month, changed);
           const day = dayWithin(counted[0].count.month, nowMs);
@@ -365,8 +367,7 @@ export class Accounts {
 
 /**
  * Returns the day for which a month's count is saved now: today, or the last day of a month that is over. Returns
- * undefined if the month hasn't begun, because the clock was set back. Otherwise the month's first day would get the
- * requests of all its days.
+ * undefined if the month hasn't begun, because the clock was set back.
  */
 function dayWithin(month: number, nowMs: number): string | undefined {
   if (nowMs < startOfMonth(month)) return undefined;

@@ -38,10 +38,10 @@ const plainText = text(
 const id = whole(1, 2 ** 40);
 /** Maximum number of accounts in one change. Servers that share accounts apply a change as a whole. */
 export const maxAccountsPerChange = 500;
-/** Counters have 32 bits. */
+/** Counters are signed integers of 32 bits. */
 const maxCount = 2 ** 31 - 1;
 const instant = whole(0, maxTimeMs);
-/** The form of text in names of rows that servers share, and in headers. */
+/** The form of text that becomes part of a header, or of the name of a row that servers share. */
 const word = text("1 to 64 letters, digits, hyphens and underscores", /^[\w-]{1,64}$/);
 
 function isJson(value: unknown): boolean {
@@ -85,12 +85,11 @@ export function readAccounts(file: string): MovedAccount[] {
   const accounts = new Map<unknown, MovedAccount>();
   /**
    * The account of each key and of each event, by the key's or the event's id. Rows of some tables name a key or an
-   * event.
+   * event instead of an account.
    */
   const owners = { keys: new Map<unknown, unknown>(), events: new Map<unknown, unknown>() };
   const rotated: MovedRow[] = [];
   readRows(file, (table, row) => {
-    // Leaves out deleted accounts and links that weren't used.
     if ((table === "accounts" && row.name === null) || (table === "signups" && row.account === null)) return;
     checkRow(file, table, row);
     if (table === "accounts" && !accounts.has(row.id))

@@ -23,8 +23,7 @@ const dottedName = /^(?!.{254})(?:[^.]{1,63}\.)+[^.]{1,63}$/;
 export function webhookFault(url: string, allowLoopback: boolean): string | undefined {
   const fault = storedWebhookFault(url, allowLoopback);
   if (fault !== undefined) return fault;
-  // A parser drops what follows a raw #. This is checked only here, so that such a URL from an earlier release still
-  // works.
+  // What follows a raw # isn't sent. This is checked only here, so that such a URL from an earlier release still works.
   if (url.includes("#")) return "a URL without #: write %23";
   const { hostname, port } = new URL(url);
   // Nothing listens on port 0.
@@ -38,7 +37,8 @@ export function webhookFault(url: string, allowLoopback: boolean): string | unde
 
 /**
  * Checks a stored webhook's URL before each delivery. Names aren't checked, because an earlier release may have stored
- * any name, and each delivery checks the addresses of a name. Returns the same as `webhookFault`.
+ * any name, and each delivery checks the addresses of a name. Returns the requirement that the URL breaks; undefined if
+ * the URL is allowed.
  */
 export function storedWebhookFault(url: string, allowLoopback: boolean): string | undefined {
   if (!URL.canParse(url) || url.length > maxUrlCharacters) return "a URL";
@@ -54,7 +54,6 @@ export function storedWebhookFault(url: string, allowLoopback: boolean): string 
   return reach === "public" ? undefined : "a public address";
 }
 
-/** Returns a URL's host without the brackets around an IPv6 address. */
 function hostOf(hostname: string): string {
   return hostname.replace(/^\[|\]$/g, "");
 }

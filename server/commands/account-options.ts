@@ -29,7 +29,8 @@ export type AccountOptions = v.InferOutput<typeof accountOptions>;
 export const accountUsage = `[--plan ${planNames.join("|")}] [--burst N --quota N] [--webhook URL|none] [--email ADDRESS|none]`;
 
 /**
- * Returns an account's plan and limits. An enterprise account has the given limits, and keeps a limit that isn't given.
+ * Returns an account's plan and limits. An account that stays on a plan without fixed limits, such as `enterprise`,
+ * keeps a limit that isn't given.
  * @throws Error
  */
 function ceilings({ account, plan = undefined, burst, quota }: AccountOptions, known: Account | undefined) {
@@ -56,7 +57,7 @@ export function secretShown(secret: string): string {
   return `webhook signing secret, shown this once: ${secret}\n`;
 }
 
-/** Returns the address that an option asks for: the known address without the option, and null for `none`. */
+/** Returns the address that an option asks for: null for `none`. If the option isn't given, the address stays. */
 function addressAsked(option: string | undefined, known: string | null = null): string | null {
   if (option === undefined) return known;
   return option === "none" ? null : option;

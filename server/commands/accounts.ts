@@ -118,7 +118,6 @@ function exportAll(args: string[], { store }: Context): CommandOutput {
   return { result: `${file}\n` };
 }
 
-/** Splits the arguments of an import. */
 function importArguments(args: string[]): { file: string; after: number } {
   const expected = "a file of accounts export or state backup";
   const { positionals, values } = parsedArguments(

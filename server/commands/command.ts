@@ -43,14 +43,14 @@ interface FolderSubcommand extends Help {
 }
 
 interface Subcommand extends Help {
-  /** If false, a missing state is an error, because STATE_DIR may be mistyped. */
+  /** If absent or false, a missing state is an error, because STATE_DIR may be mistyped. */
   makesState?: boolean;
   /**
-   * Whether the command only reads. It reads everything as of one moment and without a lock, so that a server can write
-   * meanwhile.
+   * If true, the command can only read. It reads everything as of one moment and without a lock, so that a server can
+   * write meanwhile.
    */
   onlyReads?: boolean;
-  /** Whether the command ends somebody's access. On a full disk, such a command uses the reserve of room. */
+  /** If true, the command uses the reserve of room on a full disk, because it ends somebody's access. */
   endsAccess?: boolean;
   read?(args: string[]): MovedAccount[];
   run(args: string[], context: Context): CommandOutput;
@@ -200,7 +200,7 @@ type Cell = string | number | null;
 
 /**
  * Formats a list: as a JSON array with `--json`, otherwise as tab-separated rows with a header.
- * @param inWords formats a cell of a row; null becomes a dash
+ * @param inWords formats a cell of the tab-separated rows; null is shown as a dash
  * @throws Error for other arguments than `--json`
  */
 export function listed<Item>(

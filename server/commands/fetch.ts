@@ -86,7 +86,7 @@ export function parseOptions(args: string[], environment: NodeJS.ProcessEnv) {
       throw wrongOption(String(name), shownAddress(address), "an http or https URL, without a password");
   if (out === "") throw new Error("--out needs a folder");
   return {
-    /** The data year to fetch; undefined for all years. */
+    /** The data year to fetch; undefined with `--all` and `--list`. */
     year: year === undefined ? undefined : Number(year),
     isList: list,
     isJson: json,
@@ -171,8 +171,8 @@ async function fetchTotals({ totalsUrl }: Offer, out: string, caller: Caller): P
 }
 
 /**
- * Makes a function that reports a download's progress, with at most one line for each tenth of the file. The function
- * reports nothing if the file's size is unknown.
+ * Makes a function that reports a download's progress, with a line whenever another tenth of the file has arrived. The
+ * function reports nothing if the file's size is unknown.
  */
 export function byteProgress(
   clock: Pick<Clock, "now">,
@@ -232,7 +232,7 @@ export async function run(args: string[]): Promise<void> {
   await fetchOffer(offer, options, caller, now);
 }
 
-/** Fetches all offered releases, the oldest first. After a failure, continues with the next release. */
+/** Fetches all offered releases, the oldest first. After a `DataError`, continues with the next release. */
 async function fetchAll(
   offered: readonly Offer[],
   options: FetchOptions,

@@ -16,7 +16,6 @@ const sampleYears = [2023, 2024];
 export const maxChangingMs = 5000;
 /** Minimum number of retries, even if they take longer than `maxChangingMs`. */
 const minFurtherLoads = 2;
-/** The pause before each retry. */
 const changingPauseMs = 250;
 
 /** Checks that there is or will be a snapshot to serve. @throws DataError when there is none */
@@ -31,7 +30,8 @@ export function checkSnapshots({ DATASETS_DIR: datasetsDir, isDefaultDatasetsDir
 
 /**
  * Loads the snapshots of DATASETS_DIR that a start waits for. These are the versions in the registry, or all files if
- * none of these versions can be served. @throws DataError when none can be loaded
+ * none of these versions can be served.
+ * @throws DataError when none can be loaded
  */
 export async function loadData(
   { DATASETS_DIR: datasetsDir, STATE_DIR: stateDir }: Settings,

@@ -12,8 +12,8 @@ const flushStepMs = 5;
 
 /**
  * Writes lines to stdout or stderr. A write never throws and never waits for a reader. A line is lost if the reader is
- * gone or slow, or the disk is full. Node's own stdout and stderr don't wait either, except on a stopped terminal. So a
- * terminal is written through a ReadStream.
+ * gone or slow, or the disk is full. Node's own stdout and stderr would wait on a stopped terminal, so a terminal is
+ * written through a ReadStream.
  */
 export class Output {
   readonly isTerminal: boolean;

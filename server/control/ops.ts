@@ -26,7 +26,6 @@ interface OpsOptions {
   /** Names the data versions that were served before and can't be now, though their files are there. */
   lostVersions(): string[];
   metrics: Pick<Metrics, "text" | "contentType">;
-  /** The pages that the core doesn't serve; undefined until the server is ready. */
   pages(): OpsPages | undefined;
   /** Host names that requests may have, in addition to localhost and IP addresses. */
   allowedHosts: readonly string[];
@@ -56,7 +55,7 @@ export interface Operator {
 }
 
 /**
- * Starts the operator's listener. `port` is the port in use, also if OPS_PORT is 0.
+ * Starts the operator's listener. The result's `port` is the port in use, even if OPS_PORT is 0.
  * @throws Error when the address can't be listened on
  */
 export async function listenOps(settings: Settings, health: Health): Promise<Operator> {
@@ -86,7 +85,7 @@ export async function listenOps(settings: Settings, health: Health): Promise<Ope
   return operator;
 }
 
-/** Answers a connection's requests one at a time. To answer all of them at once would block the thread for seconds. */
+/** Answers a connection's requests one at a time. Answering them all together would block the thread for seconds. */
 function oneAtATime(answer: Answer): (request: IncomingMessage, response: ServerResponse) => void {
   const queues = new WeakMap<Socket, [IncomingMessage, ServerResponse][]>();
   return safely(async (request, response) => {

@@ -5,9 +5,10 @@ import { reasonOf } from "../../engine/query.ts";
 /** Finds the port that the serving threads share, and keeps other servers from using it. */
 
 /**
- * Claims a free port until this process ends. Serving threads share a port by SO_REUSEPORT. A second server would share
- * it unnoticed, and each server would get half of the requests.
- * @param port 0 for any free port @throws Error when the port is taken or the address can't be listened on
+ * Claims a free port until this process ends. Serving threads share a port by SO_REUSEPORT. Without a claim, a second
+ * server could share the port unnoticed, and would get some of the requests.
+ * @param port 0 for any free port
+ * @throws Error when the port is taken or the address can't be listened on
  */
 export async function claimPort(host: string, port: number): Promise<number> {
   // A given port is claimed before it is checked, because the check takes the port for a moment. The threads of another

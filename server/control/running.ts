@@ -8,7 +8,7 @@ import { logTo, Output } from "./log.ts";
 
 /** Maximum seconds from SIGTERM to the end of the process. */
 export const maxStopSeconds = 10;
-/** Maximum time of all shutdown steps. The rest is for what runs before and after them. */
+/** Maximum time of all shutdown steps. The remaining second is for what runs before and after them. */
 const maxStopMs = (maxStopSeconds - 1) * 1000;
 /** Maximum time for one shutdown step. Afterwards the next steps, such as saving counts, run anyway. */
 const maxCloseMs = 7000;

@@ -29,9 +29,9 @@ import { closers, end, log, unlessStopping } from "./running.ts";
 /** Starts and stops the serving threads and the page thread, and exchanges messages with them. */
 
 /**
- * Maximum MB of V8's young generation. API requests leave little garbage, so a larger one would only cost memory in each
- * serving thread. A page leaves a megabyte of garbage. With 8 MB, the objects for a page would be copied again and again
- * until the page is done.
+ * Maximum MB of V8's young generation. API requests leave little garbage, so more MB would only cost memory in each
+ * serving thread. A page leaves a megabyte of garbage. With 8 MB, the page thread would copy a page's objects several
+ * times before the page is done.
  */
 const [servingYoungGenerationMb, pageYoungGenerationMb] = [8, 16];
 const servingUrl = new URL("../serving/thread.ts", import.meta.url);
@@ -118,7 +118,6 @@ export class ServingThreads {
   readonly #pageThread: Thread | undefined;
   /** Rejects when a thread can't start. */
   readonly #failed = Promise.withResolvers<never>();
-  /** Limits the access log's lines of all threads together. */
   readonly #accessLines: PerSecond;
   #pages: Pages | undefined;
   #isListening = false;
@@ -244,7 +243,7 @@ export class ServingThreads {
     if (this.#pageThread !== undefined) await ask([this.#pageThread], message, reply);
   }
 
-  /** Stops listening, answers the requests in flight, and waits for the threads to end. May be called at any time. */
+  /** Stops listening, answers the requests in flight, and waits for the threads to end. Can be called at any time. */
   async stop(): Promise<void> {
     if (!this.#leaveGate(gate.ending)) {
       await Promise.race([

@@ -1,6 +1,8 @@
 /** Handles signals from the moment this module loads. The table in ../README.md says what each signal does. */
 
-/** Signals that ask the server to stop. They end the process immediately until `stop` is replaced by an orderly end. */
+/**
+ * Signals that ask the server to stop. Before `onSignal.stop` is set to an orderly end, they end the process immediately.
+ */
 const stopSignals = ["SIGTERM", "SIGINT", "SIGQUIT", "SIGPWR", "SIGXCPU"] as const;
 /**
  * Signals that don't ask the server to stop. The system's default would end the process without saving. Node would open

@@ -202,7 +202,7 @@ async function main(parts: readonly Part[], words: string[]): Promise<void> {
   await start(configuration);
 }
 
-/** Runs a server until it is stopped. Reads the process's arguments and environment. */
+/** Starts the server that the process's arguments and environment ask for. If that fails, ends the process. */
 export async function run(parts: readonly Part[]): Promise<void> {
   try {
     await main(parts, process.argv.slice(2));

@@ -104,7 +104,9 @@ const cut = (text: string, maxLength: number) =>
 
 /**
  * Writes a request for the log: method, path and query. The text has no keys or tokens, and no values of parameters
- * that the path doesn't have. @param path undecoded @param query undecoded
+ * that the path doesn't have.
+ * @param path undecoded
+ * @param query undecoded
  */
 export function requestShown(method: string, path: string, query: string | undefined): string {
   const target = query === undefined ? shownPath(path) : `${shownPath(path)}?${shownQuery(path, query)}`;

@@ -12,8 +12,8 @@ import { Answer, fileReply, Head, headerNames, okLines, type Reply, type Request
 
 /**
  * The answer to a price query is kept when the query was made this many times. This holds for queries in the usual form,
- * without Accept-Encoding and If-None-Match, because making their answers takes a microsecond, and keeping them costs
- * more. Other answers take longer to make, so most of them are kept the first time.
+ * without Accept-Encoding and If-None-Match, because keeping their answers costs more than making them. Other answers
+ * take longer to make, so most of them are kept the first time.
  */
 const keyedAsksToKeep = 64;
 /** Bytes of the buffer in which answers are made. A new buffer for each answer would cost more than the answer. */
@@ -130,8 +130,8 @@ export class Answers {
   }
 
   /**
-   * Makes the head of an answer that isn't kept. The ETag is changed in place, because a new text would be encoded for
-   * each request.
+   * Makes the head of an answer that isn't kept. The ETag is changed in place, because encoding a new text for each
+   * request would cost more.
    */
   #headOf(image: Image, key: number, remaining: number): Uint8Array {
     if (this.#keyedHead === undefined) {
@@ -150,7 +150,7 @@ function isImmutable({ byName }: Versions, { endpoint, version }: Target): boole
   return endpoint.kind === "page" || (version !== null && byName.has(version));
 }
 
-/** Returns the ETag's text, made from the request and the data version. Both determine the body's bytes. */
+/** Returns the ETag's text, made from the request and the data version, which together determine the body's bytes. */
 function requestTag(image: Image, { endpoint, segment }: Target, query: string): string {
   const key = endpoint.keyed?.read(image, query) ?? -1;
   if (key >= 0) return tagOfKey(image, key);

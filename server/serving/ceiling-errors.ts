@@ -9,7 +9,8 @@ import { errorReply, lastLines, type Reply } from "./reply.ts";
 /** Makes the replies to requests that a ceiling of the account or an address's share refuses. */
 
 /**
- * Makes the reply to a request that a ceiling refuses, or that can't be counted now. Counts the refusal by a ceiling.
+ * Makes the reply to a request that a ceiling refuses, or that can't be counted now. Counts replies with 429 for the
+ * metrics.
  * @param why what `Ceilings.admit` returned
  * @param nowMs Unix milliseconds
  */

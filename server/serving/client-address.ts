@@ -32,7 +32,7 @@ const withPort = /^(?:\[([^\]]+)\](?::\d*)?|([\d.]+):\d*)$/;
 
 /**
  * Makes the name for counting a client's requests: an IPv4 address, even if mapped into IPv6, or the /64 of an IPv6
- * address. All other texts have the same name, because a sender could become many clients by changing the text.
+ * address. All other texts have the same name. Otherwise a sender could become many clients by changing the text.
  */
 export function clientOf(address: string): string {
   const [, inBrackets, beforePort] = withPort.exec(address) ?? [];

@@ -1,5 +1,3 @@
-/** Reads the wall clock. */
-
 /** Interval between readings of the wall clock. In between, the steady clock is used. */
 const wallClockMs = 100;
 
@@ -26,7 +24,6 @@ export class WallClock {
     return steadyMs + this.#ahead;
   }
 
-  /** Returns the wall clock's Unix milliseconds. */
   now(): number {
     return this.at(this.#steadyNow());
   }

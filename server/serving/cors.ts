@@ -23,7 +23,8 @@ const maxAskedNames = 32;
 
 /**
  * Answers preflights of allowed origins, without key and quota. Adds the CORS headers to other replies to pages of
- * these origins. @param origins the allowed origins; `*` for all
+ * these origins.
+ * @param origins the allowed origins; `*` for all
  */
 export function withCors(respond: Respond, origins: readonly string[]): Respond {
   const isAllowed = (origin: string) => origins.includes("*") || origins.includes(origin);

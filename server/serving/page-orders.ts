@@ -36,7 +36,7 @@ export class PageOrders {
       this.#waiting.get(id)?.(result);
       this.#waiting.delete(id);
     });
-    // When the page thread ends, the server stops. The stop would wait for these pages.
+    // When the page thread ends, the server stops. Without this, the stop would wait for the ordered pages.
     port.on("close", () => {
       this.#isClosed = true;
       for (const resolve of this.#waiting.values()) resolve({ page: undefined, cpuMs: 0 });

@@ -4,7 +4,7 @@ import { type Coding, codingOf, compress, isNamed, matches, rangeOf } from "./ne
 
 /** Makes the bytes of replies: heads and bodies. */
 
-/** A request's query and headers. A request of the HTTP server is valid only during the call. */
+/** A request's query and headers. A request of the HTTP server can be read only until its handler returns. */
 export interface RequestHead {
   /** The undecoded text after the `?`; undefined where there is no `?`. */
   getQuery(): string | undefined;
@@ -14,7 +14,7 @@ export interface RequestHead {
   forEach(take: (name: string, value: string) => void): void;
 }
 
-/** A copy of a request, for an answer that is made after the call. */
+/** A copy of a request, for an answer that is made after the request's handler has returned. */
 export class KeptRequest implements RequestHead {
   readonly #query: string | undefined;
   readonly #headers: [name: string, value: string][] = [];
@@ -42,7 +42,8 @@ export class KeptRequest implements RequestHead {
 
 /**
  * Joins all headers with a name to one list (RFC 9110, 5.3). Reading every header of the request as text takes about
- * 0.2 µs for each, so answers to frequent requests avoid it. @param name in lower case
+ * 0.2 µs for each, so answers to frequent requests avoid it.
+ * @param name in lower case
  */
 export function listIn(request: Pick<RequestHead, "forEach">, name: string): string {
   const lines: string[] = [];
@@ -54,8 +55,8 @@ export function listIn(request: Pick<RequestHead, "forEach">, name: string): str
 
 /**
  * Chooses a request's coding. Further header lines are read only if the first line doesn't say enough. An empty first
- * line counts as no header here and in `isUnchanged`: `getHeader` can't tell them apart, and `listIn` would cost every
- * request without the header 0.7 µs. Then the whole answer is sent, uncompressed.
+ * line counts as no header, here and in `isUnchanged`, because `getHeader` returns the same for both. `listIn` could tell
+ * them apart, but would cost every request without the header 0.7 µs.
  */
 function codingFor(request: RequestHead): Coding {
   const first = request.getHeader(headerNames.acceptEncoding);
@@ -126,8 +127,8 @@ const json = "application/json";
 const errorLines = `Content-Type: ${json}\r\nCache-Control: no-store`;
 
 /**
- * Makes the header lines about the account's limits. Replies of the API with 200, 206, 304 or an error have these lines,
- * also 401, 429, 500 and 503. The caller appends the number of requests left.
+ * Makes the header lines about the account's limits. All replies of the API have these lines, except replies to CORS
+ * preflights. The caller appends the number of requests left.
  * @param resetMs Unix milliseconds
  */
 export function lastLines(resetMs: number): string {
@@ -214,7 +215,7 @@ export class Head {
     this.#lines = lines;
   }
 
-  /** Returns bytes that are valid until the next call. They change in place, because a new string would be encoded. */
+  /** Returns bytes that are valid until the next call. They change in place, because encoding a new text costs more. */
   with(remaining: number): Uint8Array {
     let digits = 1;
     for (let bound = 10; bound <= remaining; bound *= 10) digits++;

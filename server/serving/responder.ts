@@ -19,7 +19,7 @@ export interface Waits {
 }
 
 const empty = new Uint8Array(0);
-/** Average bytes of answers without a body that a thread sends before such an answer closes its connection. */
+/** An answer without a body closes its connection at random, on average once in this many bytes of such answers. */
 export const headBytesToClose = 64 * 2 ** 10;
 /** Maximum bytes that the library adds to a head, for the protocol, the date and the length. */
 const headOverheadBytes = 128;
@@ -128,8 +128,8 @@ export class Responder {
   }
 
   /**
-   * Answers a request within the call, as far as the socket takes the answer. Some requests are answered after the call:
-   * those that have to wait, those with a body, and some that ask to close the connection.
+   * Answers a request before it returns, as far as the socket takes the answer. Some requests are answered later: those
+   * that have to wait, those with a body, and some that ask to close the connection.
    */
   answer(res: HttpResponse, req: HttpRequest, path: string, method: string, route: number): void {
     const begun = this.#traffic.begin();
@@ -224,8 +224,8 @@ export class Responder {
   }
 
   /**
-   * Prepares for a request that is answered later. Call this during the library's call, because the request can't be
-   * read afterwards.
+   * Prepares for a request that is answered later. Call this before the request's handler returns, because the request
+   * can't be read afterwards.
    */
   answersLater(res: HttpResponse, req: HttpRequest, method: string, path: string): Later {
     const requestId = this.#ids.next();

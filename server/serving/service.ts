@@ -113,11 +113,11 @@ export class Service {
    * Answers a request that has waited for a permit. Gives the permit back if the request doesn't use it.
    * @param slot the account for which the request has waited
    * @param monthOrReason the permit's month, or the negative number that says why there is no permit
-   * @param answer answers the request by `answer`
+   * @param answer calls `this.answer` for the request
    */
   answerAfterWait(slot: number, monthOrReason: number, answer: () => Reply): Reply {
     const month = monthOrReason < 0 ? undefined : monthOrReason;
-    const outcome = { slot, month, reason: Math.min(0, monthOrReason), isUsed: false };
+    const outcome = { month, reason: Math.min(0, monthOrReason), isUsed: false };
     this.#outcome = outcome;
     try {
       return answer();
@@ -156,7 +156,6 @@ export class Service {
 
 /** The result of a request's wait for a permit. */
 interface Outcome {
-  slot: number;
   /** The permit's month; undefined if there is no permit. */
   month: number | undefined;
   reason: number;

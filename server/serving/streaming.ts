@@ -20,7 +20,8 @@ export interface Wait {
 
 /**
  * Wraps a callback. The wrapped callback does nothing once the answer is sent or its connection is closed. If `work`
- * throws, the connection is closed. @returns a callback that returns false if `work` returns false, and otherwise true
+ * throws, the connection is closed.
+ * @returns a callback that returns false if `work` returns false, and otherwise true
  */
 export function orClose<Args extends unknown[]>(
   res: HttpResponse,
@@ -60,7 +61,8 @@ export const maxUnwantedMs = 5000;
 
 /**
  * Reads a body that nobody wants. Calls `onEnd` at most once: at the body's end, after `maxUnwantedBytes` or too many
- * chunks, or after `maxUnwantedMs`. `onEnd` must not throw. @returns a function that cancels the deadline
+ * chunks, or after `maxUnwantedMs`. `onEnd` must not throw.
+ * @returns a function that cancels the deadline
  */
 export function skipBody(res: HttpResponse, wait: Wait, after: After, onEnd: () => void): () => void {
   let [bytes, chunks, isEnough] = [0, 0, false];
@@ -86,7 +88,7 @@ export function skipBody(res: HttpResponse, wait: Wait, after: After, onEnd: () 
 
 /**
  * Maximum bytes of exports that a thread makes for an account in a second. Making them takes about a tenth of the
- * second, so that an account's exports hardly delay other answers.
+ * second, so an account's exports hardly delay other answers.
  */
 export const madeBytesPerSecond = 32 * 2 ** 20;
 /** Minimum bytes that a turn counts as, because searching for an export's rows takes time, too. */
@@ -106,7 +108,8 @@ interface Queue {
  */
 export class Turns {
   /**
-   * The first entry is the taker whose last turn is the oldest. A queue without turns is kept until its taker is free.
+   * The first entry is the taker whose last turn is the oldest. A queue without turns is kept at least until its taker is
+   * free.
    */
   readonly #queues = new Map<Taker, Queue>();
   readonly #handled: () => number;

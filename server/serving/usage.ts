@@ -8,8 +8,6 @@ import { dayMs, dayName } from "../shared/months.ts";
 import { isoTime } from "../shared/time.ts";
 import type { Month } from "./month.ts";
 
-/** Makes the answer of /usage. */
-
 export interface UsageTables {
   ceilings: Ceilings;
   names: AccountNames;
@@ -17,7 +15,7 @@ export interface UsageTables {
   events: UsageEvents;
 }
 
-/** Makes the answer of /usage. @param nowMs Unix milliseconds; may be shortly after the month's end */
+/** Makes the answer of /usage. @param nowMs Unix milliseconds; can be shortly after the month's end */
 export function usageOf(
   { ceilings, names, days, events }: UsageTables,
   slot: number,

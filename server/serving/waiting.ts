@@ -6,8 +6,8 @@ import type { Taker } from "./reply.ts";
 /** Estimated bytes of a streamed answer: its chunk, and what its next chunks are made from. */
 export const streamBytes = 64 * 2 ** 10;
 /**
- * Minimum bytes of answers after which garbage is collected when no answer waits any more. An idle thread would keep the
- * garbage.
+ * If at least this many bytes of answers have waited together, garbage is collected when no answer waits any more. An
+ * idle thread would keep the garbage.
  */
 const minGarbageBytes = 8 * 2 ** 20;
 

@@ -47,7 +47,6 @@ export function warm(
     }
 }
 
-/** What the requests of a round ask for. */
 function subjectsOf(image: Image, round: number) {
   const facility = round % image.description.counts.facilities;
   const [ccn, name, city, state, zip] = [
@@ -60,7 +59,7 @@ function subjectsOf(image: Image, round: number) {
   return { ccn, name, city, state, zip, procedure: image.codes[round % image.procedures] };
 }
 
-/** Returns a round's requests of each kind for a serving thread. @param image the newest data version's */
+/** Returns a round's requests of each kind for a serving thread. @param image the image of the newest data version */
 export function apiRequestsOf(image: Image, round: number): Requests {
   const { ccn, name, city, state, zip, procedure } = subjectsOf(image, round);
   const requests: Requests = [
@@ -68,7 +67,7 @@ export function apiRequestsOf(image: Image, round: number): Requests {
     ["/search", { q: `hospitals in ${city}, ${state}` }],
     ["/search", { q: `${name.slice(1)} hospital` }],
     ["/search", { q: `hospital xq${round}` }],
-    // Nearly all hospitals have one of these words.
+    // Most hospitals have one of these words in their names.
     ["/search", { q: round % 2 === 0 ? "hospital" : "medical center" }],
     ["/search", { q: "knee replacement", type: "procedure" }],
     ["/healthcare/facilities", { procedure, near: `${city}, ${state}` }],
@@ -83,7 +82,7 @@ export function apiRequestsOf(image: Image, round: number): Requests {
   return requests.map(([path, query]) => [basePath + path, query]);
 }
 
-/** Returns a round's pages for the page thread. @param image the newest data version's */
+/** Returns a round's pages for the page thread. @param image the image of the newest data version */
 export function pageRequestsOf(image: Image, round: number): Requests {
   const { ccn, state, procedure } = subjectsOf(image, round);
   return [
@@ -101,8 +100,8 @@ export type ServiceOf = (
 const priceQueries = 200;
 
 /**
- * Answers price queries as clients send them, with a key and ceilings of its own, so that nothing is counted. Otherwise
- * a thread's first price query would take some milliseconds, and the next ones several times as long as later ones.
+ * Answers price queries as clients send them, with a key and ceilings of its own, so that nothing is counted. Without
+ * this, a thread's first price query would take some milliseconds, and the next ones several times as long as later ones.
  */
 export function warmPrices(versions: Versions, serviceOf: ServiceOf): void {
   const [image] = versions.images;

@@ -76,7 +76,8 @@ export function readFileName(command: string, args: string[], expected: string):
 }
 
 /**
- * Makes the error for a wrong value of an option, in the same form as for a setting. @param value as `shown` gives it
+ * Makes the error for a wrong value of an option, in the same form as for a setting.
+ * @param value as `shown` gives it
  */
 export const wrongOption = (name: string, value: string, expected: string) =>
   new Error(`${name} is ${value}, expected ${expected}`);

@@ -108,7 +108,7 @@ export interface WebFile {
   /** Bytes in shared memory. Files below 1 KiB have only `identity`. */
   bodies: { identity: Uint8Array; br?: Uint8Array; gzip?: Uint8Array };
   etag: string;
-  /** What the page thread makes a page with numbers from, for each requested address; absent in other files. */
+  /** What the page thread makes pages with numbers from; absent in other files. */
   template?: PageTemplate;
 }
 

@@ -190,7 +190,7 @@ function orNaN(value: () => number): number {
 function timesText({ answers, works }: TrafficSnapshot): string {
   const [durations, work] = ["hcqs_http_request_duration_seconds", "hcqs_thread_work_seconds"];
   return [
-    `# HELP ${durations} Time from a request's arrival until its response is handed to the network. For a file: until its first piece is. For a POST: from the end of its body. ` +
+    `# HELP ${durations} Time from when a thread takes up a request until its response is handed to the network. For a file: until its first piece is. For a POST: from the end of its body. ` +
       `Each thread times the first ${maxTimedEach.toLocaleString("en-US")} requests of a second, and then one in ${busyStride} at random, which counts ${busyStride} times`,
     `# TYPE ${durations} histogram`,
     ...answers.flatMap(({ route, status, ...times }) =>

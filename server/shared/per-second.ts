@@ -1,5 +1,3 @@
-/** Limits events to a number per second. */
-
 /** Lets an event pass if fewer events than the limit passed in the preceding second. */
 export class PerSecond {
   readonly #passedMs: Float64Array;

@@ -17,7 +17,7 @@ export const planNames = Object.keys(plans) as (keyof typeof plans)[];
 
 /** Maximum accounts of a server, each with a slot in the tables in shared memory. */
 export const maxAccounts = 1_000_000;
-/** The largest rate of an account in requests per second, because the counters have 32 bits. */
+/** The largest rate of an account in requests per second, because a token bucket counts in 32-bit integers. */
 export const maxBurst = 1_000_000;
 /** The largest quota of an account in requests per month, because the counters have 32 bits. */
 export const maxQuota = 2_000_000_000;

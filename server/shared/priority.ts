@@ -26,7 +26,7 @@ export function ownThread(): readonly number[] {
   }
 }
 
-/** Raises the nice values of threads that are below `nice`. */
+/** Raises the nice values of threads to `nice`. Higher values stay. */
 export function stepBack(ids: readonly number[], nice: number): void {
   for (const id of ids)
     try {

@@ -8,7 +8,7 @@ import { measureMemory, runInNewContext } from "node:vm";
 export const http = process.getBuiltinModule("node:http");
 
 const heapWatchMs = 250;
-/** Share of its limit at which a heap counts as full. At the limit, V8 would end the process without a message. */
+/** Share of its limit at which a heap counts as full. At the limit, V8 might end the process without a line in the log. */
 const maxHeapShare = 0.8;
 
 /** Returns a steady clock in milliseconds that is the same in all threads, unlike `performance.now()`. */
@@ -58,7 +58,7 @@ export function watchHeap(): void {
     collectGarbage();
     const limitMb = Math.round(getHeapStatistics().heap_size_limit / 2 ** 20);
     if (!isFull()) return;
-    // The checks stop: after several vain collections, V8 would end the process without a message.
+    // The checks stop, because V8 would end the process after several vain collections.
     clearInterval(timer);
     throw new OutOfMemory(`out of memory: ${maxHeapShare * 100} % of a heap of ${limitMb} MB are used`);
   };

@@ -21,7 +21,7 @@ export function wholeNumber(min: number, max: number) {
 const isoForm = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/;
 const aTimeInRange = "a time that exists, from 1970-01-01 to 9999-12-31 in UTC";
 
-/** Whether a time exists and is in the allowed years. JavaScript would turn 30 February into 2 March. */
+/** Whether a time exists and is in the allowed years. JavaScript would turn 31 April into 1 May. */
 function isInRange(text: string): boolean {
   const day = text.slice(0, 10);
   const midnight = new Date(`${day}T00:00:00Z`);

@@ -65,7 +65,7 @@ export const trueOrFalse = v.pipe(
   v.transform((text) => text === "true"),
 );
 
-/** Makes a setting whose value messages never show. @param parse throws a DataError whose `found` may be shown */
+/** Makes a setting whose value messages never show. @param parse throws a DataError whose `found` messages show instead */
 export function secretSetting<Value>(about: string, parse: (text: string) => Value) {
   const parsed = v.rawTransform<string, Value>(({ dataset, addIssue, NEVER }) => {
     try {
@@ -198,7 +198,7 @@ const schema = v.pipe(
 );
 
 export interface Settings extends Readonly<v.InferOutput<typeof schema>> {
-  /** Whether STATE_DIR is unset. If so, the server makes an account for a trial. */
+  /** Whether STATE_DIR is unset. If so, a first start makes an account for a trial. */
   readonly isTrial: boolean;
   /** Whether DATASETS_DIR is unset. If so, a first start writes the sample there. */
   readonly isDefaultDatasetsDir: boolean;
@@ -227,8 +227,8 @@ export function readTable<Table extends SettingTable>(
 }
 
 /**
- * Returns the values of a table's settings in the environment. Empty values count as unset. Empty paths don't, because
- * the server would begin a trial in the default folder.
+ * Returns the values of a table's settings in the environment. Empty values count as unset, but empty paths don't.
+ * Otherwise the server would begin a trial in the default folder.
  */
 export function givenIn(table: SettingTable, environment: NodeJS.ProcessEnv): Record<string, string> {
   const given: Record<string, string> = {};

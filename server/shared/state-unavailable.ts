@@ -1,5 +1,3 @@
-/** The error of a change that can't be made at the moment. */
-
 /** Thrown when the servers' shared state can't be read or changed at the moment. A later try may succeed. */
 export class StateUnavailable extends Error {
   readonly expected: string;

@@ -1,10 +1,10 @@
-/** Reads URLs with passwords as they are written. A parser takes a raw `#` in a password for the URL's end. */
+/** Reads URLs with passwords as they are written. A URL parser reads what follows a raw `#` as the fragment. */
 
 /** A URL of a service, in the parts that it is written in. */
 export interface WrittenUrl {
   /** The user and the password, still escaped, with the `@`; empty if there are none. */
   login: string;
-  /** The hosts. A host has its port, if it has one. */
+  /** The hosts, each with its port if it has one. */
   hosts: string[];
   /** What follows the hosts: empty, or a path and a query. */
   rest: string;

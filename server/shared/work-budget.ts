@@ -1,4 +1,4 @@
-/** Limits work that nobody pays for, by its cost. */
+/** Limits work that counts against no quota, by the time that it takes. */
 
 /**
  * A budget of time, which fills steadily. The cost of work is known only afterwards, so the last work may overdraw the

@@ -52,7 +52,6 @@ export async function listStates(folder: string): Promise<Map<string, FileState 
   for (let look = 1; ; look++) {
     const states = new Map<string, FileState | Error>();
     const names = (await readdir(folder)).filter(isSnapshotName);
-    // The files are read concurrently, because that takes a quarter of the CPU time.
     const found = await Promise.all(
       names.map((name) => stateOf(`${folder}/${name}`).catch((error: Error) => error)),
     );

@@ -59,7 +59,8 @@ export class Loader {
 
   /**
    * Loads a file. After the load, load the next file or call `end`. If the file changes during the load, the result may
-   * be a mixture. @throws DataError when the file is at fault, Error of the system
+   * be a mixture.
+   * @throws DataError when the file is at fault, Error of the system
    */
   async load(wanted: Wanted): Promise<LoadedSnapshot> {
     const file = await openFile(wanted.path);
@@ -93,7 +94,7 @@ export class Loader {
         maxYoungGenerationSizeMb,
       },
     });
-    // Each load has its own listener. Without this one, an error between two loads would end the process.
+    // Each load has its own listener. Without this one, an error between two loads would be uncaught.
     thread.on("error", () => {});
     this.#thread = thread;
     this.#threadIds = threadIds().filter((id) => !others.includes(id));

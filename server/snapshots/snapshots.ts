@@ -26,8 +26,8 @@ const otherContent =
 /** Interval of progress lines in the log during a long load. */
 const progressMs = 2000;
 /**
- * Scans between two tries of a file that can't be read or served yet. The file is also tried when it changes. The tries
- * are needed because the reason may be outside the file.
+ * Scans between two tries of a file that this process may not read. The file is also tried when it changes. The tries are
+ * needed because the reason may be outside the file. After other errors of the system, each scan tries the file again.
  */
 const scansToRetry = 120;
 
@@ -47,7 +47,6 @@ export interface Surroundings {
   publish(published: readonly PublishedVersion[]): Promise<void>;
 }
 
-/** A loaded snapshot. */
 interface Loaded {
   readonly name: string;
   readonly file: SnapshotFile;
@@ -88,7 +87,7 @@ export class SnapshotFolder {
   readonly #with: Surroundings;
   /** The loaded snapshots by file name. `#served` says which of them are served. */
   readonly #loaded = new Map<string, Loaded>();
-  /** The state of each file that was loaded or refused, is being loaded, or mustn't be read. */
+  /** The state of each file that was loaded, was refused, is being loaded, or may not be read by this process. */
   readonly #taken = new Map<string, FileState>();
   readonly #faults = new Map<string, Fault>();
   /** Why the system didn't find or show a listed file at the last scan, by file name. */
@@ -217,7 +216,8 @@ export class SnapshotFolder {
 
   /**
    * Enters the versions that will be served into the registry. Nothing is written before this call, so a failed start
-   * leaves no trace of versions that it never served. @throws Error when the registry can't be written or was replaced
+   * leaves no trace of versions that it never served.
+   * @throws Error when the registry can't be written or was replaced
    */
   beginServing(): void {
     const served = this.#served;
@@ -414,7 +414,7 @@ export class SnapshotFolder {
 
   /**
    * Forgets the snapshots whose files are gone, and admits other snapshots that may be served now. If no file is left,
-   * the newest version stays.
+   * the newest served version stays.
    */
   #retire(states: ReadonlyMap<string, FileState | Error>): void {
     const served = this.#served;

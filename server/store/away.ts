@@ -4,11 +4,11 @@ import { Table } from "./connection.ts";
 
 /** Requests of a month that the shared database doesn't count yet. */
 export interface AdmittedAlone {
-  /** Identifies the report, so that the report is counted only once. */
+  /** Identifies these requests when they are reported, so that they are counted only once. */
   id: string;
   /** The month by `monthOf`. */
   month: number;
-  /** The time since which the database is away, in Unix milliseconds; 0 once it is back. */
+  /** When the database went away, in Unix milliseconds; 0 once it is back. */
   since: number;
   used: Map<number, number>;
 }

@@ -98,8 +98,7 @@ export class StoredEvents extends Table {
 
   /**
    * Returns a channel's deliveries that may be tried now. An account's events are delivered in order, so only its first
-   * pending event is due. No event is due while another event of the account is being sent. First tries come before
-   * retries.
+   * pending event is due. No event is due while an event of the account is being sent. First tries come before retries.
    * @param underWay ids of the events that are being sent
    */
   due(channel: Channel, now: Date, underWay: readonly string[], limit: number): (StoredEvent & Delivery)[] {
@@ -116,7 +115,7 @@ export class StoredEvents extends Table {
     return this.db.all(sql, channel, now.getTime(), JSON.stringify(underWay), limit);
   }
 
-  /** Returns the id of the event that is delivered next; undefined if no event is pending. */
+  /** Returns the id of the account's event that a channel delivers next; undefined if no event is pending. */
   firstPending(account: number, channel: Channel): string | undefined {
     const sql = `SELECT id FROM deliveries JOIN events ON id = event
       WHERE account = ? AND channel = ? AND state = 'pending' ORDER BY ${inOrder} LIMIT 1`;

@@ -34,7 +34,7 @@ export function makeStateFolder(folder: string): void {
   }
 }
 
-/** Makes an empty file if it is missing. SQLite gives the -wal and -shm files the same mode. */
+/** Makes an empty file that only its owner can read, unless it exists. SQLite gives a -wal or -shm file the same mode. */
 export function makePrivateFile(file: string): void {
   if (existsSync(file)) return;
   const descriptor = openSync(file, "a", fileMode);

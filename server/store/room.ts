@@ -83,8 +83,8 @@ export function keepReserve(folder: string): void {
 const spent = new Set<string>();
 
 /**
- * Runs work that needs little room. If the disk is full, deletes the reserve until the process ends, and runs the work
- * again.
+ * Runs work that needs little room. If the disk is full, deletes the reserve and runs the work again. When the process
+ * ends, it makes the reserve again if there is room.
  */
 export function withReserve<Result>(folder: string, work: () => Result): Result {
   try {

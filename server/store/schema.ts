@@ -140,7 +140,7 @@ interface AccountTable {
   through?: "keys" | "events";
   /** Whether servers share the table's rows through PostgreSQL. */
   isShared: boolean;
-  /** The columns that an export has: all, some or none. The column `changed` isn't exported. */
+  /** The columns that an import reads from an export: all, some or none. The column `changed` is never read. */
   moved: "all" | "none" | readonly string[];
   /** Whether the table has the column `changed`. */
   isCounted: boolean;

@@ -6,7 +6,7 @@ import { DataError, systemCode } from "../../engine/query.ts";
 /** Tells other processes whether a server runs on a state folder, and which database it has open. */
 
 export const databaseFile = (folder: string) => join(folder, "state.sqlite");
-/** The file in which a running server names the database that it has open. It means nothing once the server ended. */
+/** The file in which a running server names the database that it has open. It means nothing once the server has ended. */
 export const servedFile = (folder: string) => join(folder, "server.database");
 export const lockFile = (folder: string) => join(folder, "server.lock");
 

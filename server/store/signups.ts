@@ -18,9 +18,9 @@ interface SignupLink {
 }
 
 /**
- * A signup counts as after a time if it is at most this many milliseconds later. The time is always a day ago. So a
- * signup more than a day in the future counts as old, and is forgotten. Such a signup was made by a clock that was
- * ahead.
+ * A signup counts as made after a time if it was made at most this many milliseconds later. The time is always a day
+ * ago. So a signup more than a day in the future counts as old, and is forgotten. Such a signup was made by a clock that
+ * was ahead.
  */
 const maxAfterMs = 2 * 86_400_000;
 

@@ -14,7 +14,7 @@ export class StoredVersions extends Table {
     return this.db.all("SELECT * FROM versions ORDER BY first_served, version");
   }
 
-  /** Returns the checksums of a data version; undefined if the version was never served. */
+  /** Returns the record of a data version; undefined if the version was never served. */
   byName(version: string): StoredVersion | undefined {
     return this.db.first<StoredVersion>("SELECT * FROM versions WHERE version = ?", version);
   }

@@ -28,7 +28,7 @@ test("licences.md lists each production package as in package-lock.json", (t) =>
     .map(([place, { version, license }]) => [place.replace(/.*node_modules\//, ""), version, license])
     .toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1));
   const table = [["Package", "Version", "Licence"], ["---", "---", "---"], ...rows];
-  const list = `# Licences\n\nThe packages that are installed with the service, from \`package-lock.json\`. Each has its licence's text in its folder below \`node_modules\`.\n\n${table.map((row) => `| ${row.join(" | ")} |\n`).join("")}`;
+  const list = `# Licences\n\nThe packages that an installation of the service can have, from \`package-lock.json\`; some are for other machines only. Most have their licence's text in their folder below \`node_modules\`.\n\n${table.map((row) => `| ${row.join(" | ")} |\n`).join("")}`;
   t.assert.fileSnapshot(list, path.join(root, "server/deploy/licences.md"), {
     serializers: [(value) => String(value)],
   });

@@ -20,7 +20,7 @@ import { errorReply, unavailable } from "./reply.ts";
 /** Answers requests for the portal's pages and assets, and passes its posts to the control thread. */
 
 /**
- * Milliseconds of CPU time per second that the page thread may spend on a serving thread's pages. A page takes 1 to 6 ms.
+ * Milliseconds of CPU time per second that the page thread may spend on a serving thread's pages. A page takes some milliseconds.
  * The limit is needed because these requests have no key, and in a container they may slow down other requests.
  */
 export const writingMsPerSecond = 100;

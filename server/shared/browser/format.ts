@@ -5,7 +5,7 @@ const cents = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD
 /** Formats dollars, with cents between 0 and 10: $10,035, $7.50. */
 export const money = (amount: number) =>
   amount > 0 && amount < 10 ? cents.format(amount) : `$${whole(Math.round(amount))}`;
-/** Formats an integer of at least zero: 2,344. `Intl` would take ten times as long, and a page has a hundred numbers. */
+/** Formats an integer of at least zero: 2,344. */
 export const whole = (number: number) =>
   number < 1000 ? String(number) : String(number).replace(/\B(?=(\d{3})+$)/g, ",");
 export const times = (ratio: number) => `${ratio.toFixed(1)}×`;

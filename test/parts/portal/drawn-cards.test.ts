@@ -517,6 +517,10 @@ test("a saved map has the states' outlines in it, and a PNG twice as many pixels
     assert.equal(textOf(one(map, ".said")), said);
     blobs[fault] = "nothing";
   }
+  others.set("/states.svg", () => new Response("", { status: 503, statusText: "busy" }));
+  await press(map, "Download", "SVG");
+  assert.equal(textOf(one(map, ".said")), "SVG wasn't saved: busy");
+  assert.equal(all(root, ".for-saving").length, 0, "nothing is left behind");
   others.clear();
 });
 

@@ -11,6 +11,7 @@ import {
   statesSql,
 } from "../../../server/parts/portal/browser/check.ts";
 import { choiceOf } from "../../../server/parts/portal/browser/choice.ts";
+import { context } from "../../../server/parts/portal/browser/context.ts";
 import { viewOf } from "../../../server/parts/portal/browser/explore-data.ts";
 import { descriptionOf, wordsOf } from "../../../server/parts/portal/browser/explore-words.ts";
 import { hospitalDescription, hospitalViewOf } from "../../../server/parts/portal/browser/hospital-words.ts";
@@ -864,6 +865,10 @@ const refused =
   () =>
     Response.json({ error: { type: "refused", message: "not now" } }, { status, headers });
 
+/** An answer whose connection breaks after its head. */
+const broken = () =>
+  new Response(new ReadableStream({ start: (stream) => stream.error(new TypeError("terminated")) }));
+
 test("a request that is too early is sent again after as many seconds as the server says, up to five", async () => {
   mock.timers.enable({ apis: ["setTimeout"] });
   try {
@@ -909,6 +914,7 @@ test("a page tries again every five seconds if the server can't be reached, and 
     const offline = () => Promise.reject(new Error("gone"));
     for (const [answers, retries] of [
       [[offline, offline], 2],
+      [[broken, offline], 2],
       [[refused(500)], 0],
       [[], 0],
     ] as const)
@@ -944,6 +950,18 @@ test("a refused key is said, with what helps", async () => {
       "the pages' key is renewed",
     );
   });
+  // The page keeps its key while the server can't say another.
+  for (const [answer, said] of [
+    [refused(503), /A key is needed to look/],
+    [broken, /The server can't be reached/],
+  ] as const) {
+    others.set("/", answer);
+    await withAnswers([refused(401)], async () => {
+      const root = await open("data", "/data");
+      assert.match(textOf(one(root, ".band.wrong")), said);
+      assert.equal(context.settings.key, "hcq_pages");
+    });
+  }
   others.set("/", () => ({ ...settings, key: null }));
   await withAnswers([refused(401), refused(401)], async () => {
     const root = await open("data", "/data", { key: null });

@@ -43,8 +43,9 @@ export function begin(): void {
 /** Gets the settings again. The server replaces the pages' key daily. @returns whether the key has changed */
 async function renewSettings(): Promise<boolean> {
   const { settings } = context;
-  const response = await fetch("/", { cache: "no-store" });
-  const renewed = settingsIn(new DOMParser().parseFromString(await response.text(), "text/html"));
+  const response = await reached(fetch("/", { cache: "no-store" }));
+  if (!response.ok) return false;
+  const renewed = settingsIn(new DOMParser().parseFromString(await reached(response.text()), "text/html"));
   drawIn({ ...context, settings: renewed });
   return renewed.key !== settings.key;
 }
@@ -74,7 +75,7 @@ const currentKey = () => ownKey() ?? context.settings.key;
 
 /** Sends a GET. Retries a few times if the rate is exceeded. @param path with `base` and query @throws Failure */
 export async function get<T>(path: string): Promise<T> {
-  return (await inTime(() => request(path))).json();
+  return answerIn(await inTime(() => request(path)));
 }
 
 export async function getFile(path: string): Promise<Blob> {
@@ -108,8 +109,11 @@ export async function request(path: string, options: RequestInit = {}): Promise<
 export async function post<T>(path: string, body: object, key = currentKey()): Promise<T> {
   const headers = { "Content-Type": "application/json" };
   const options = { method: "POST", body: JSON.stringify(body), headers };
-  return (await inTime(() => send(path, options, key))).json();
+  return answerIn(await inTime(() => send(path, options, key)));
 }
+
+/** @throws Failure when the connection breaks within the answer */
+const answerIn = async (response: Response) => JSON.parse(await reached(response.text()));
 
 function send(path: string, options: RequestInit, key: string | null): Promise<Response> {
   const headers = new Headers(options.headers);

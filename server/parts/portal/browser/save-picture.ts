@@ -1,4 +1,5 @@
 import { type ComponentChildren, render } from "preact";
+import { getFile } from "./api.ts";
 import { context } from "./context.ts";
 
 /** Saves files: pictures of a card's drawings, with a title, a sentence and the source, and tables as CSV. */
@@ -49,9 +50,12 @@ export async function drawnIn(card: Element, children: ComponentChildren): Promi
 /** @param host an element whose SVG elements of the class `drawing` are the drawings */
 export async function pictureOf(host: Element, format: PictureFormat, caption: Caption): Promise<Blob> {
   const picture = standalone(host, caption);
-  await bringIn(picture);
-  render(null, host);
-  host.remove();
+  try {
+    await bringIn(picture);
+  } finally {
+    render(null, host);
+    host.remove();
+  }
   const text = new XMLSerializer().serializeToString(picture);
   return format === "svg" ? new Blob([text], { type: "image/svg+xml" }) : pngOf(text, picture);
 }
@@ -146,7 +150,7 @@ function styledCopy(drawing: SVGSVGElement): SVGSVGElement {
 async function bringIn(picture: SVGElement): Promise<void> {
   const uses = [...picture.querySelectorAll("use")];
   if (uses.length === 0) return;
-  const file = await (await fetch(context.settings.states)).text();
+  const file = await (await getFile(context.settings.states)).text();
   const outlines = new DOMParser().parseFromString(file, "image/svg+xml");
   for (const use of uses) {
     const { hash } = new URL(use.getAttribute("href") ?? "", location.href);
