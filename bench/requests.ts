@@ -41,7 +41,7 @@ export function writeLists(
   const queries = allPriceQueries(data.image, seededRandom(defaultSampleSeed));
   const prices = queries.map((query) => `${pricesPath}?${queryText(query)}`);
   const random = seededRandom(defaultSampleSeed + 1);
-  // All warm texts fit in the service's cache. The cold texts are many times more than the cache can hold.
+  // All warm texts fit in the service's cache. The load `search-cold` has many times more texts than the cache can hold.
   const texts = searchTexts(data, sizes.warm + sizes.cold, random);
   const searches = texts.map((text) => `${searchPath}?q=${encodeURIComponent(text)}`);
   const bytes = () => Buffer.from(Array.from({ length: 32 }, () => random.int(256)));

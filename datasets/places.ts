@@ -19,7 +19,7 @@ type Keep = (name: string, make: () => Buffer) => Buffer;
  * Returns the coordinates and cities of ZIP codes in the states and territories. npm's `zipcodes` is read as text,
  * because importing its 42,000 objects is many times slower and takes 22 MB of heap.
  *
- * @param keep caches the table for other threads and later starts, because reading the text takes 0.1 s
+ * @param keep caches tables for other threads and later starts, because reading the text takes 0.1 s
  */
 export function readPlaces(keep: Keep = (_, make) => make()): Places {
   if (places !== undefined) return places;

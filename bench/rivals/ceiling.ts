@@ -5,7 +5,7 @@ import { isMainThread, parentPort, Worker, workerData } from "node:worker_thread
 import { freePort } from "../../test/support/connection.ts";
 import { readSettings } from "./rival.ts";
 
-/** A server that does as little as possible: it sends the same headers and body for every request. */
+/** A server that does as little as possible. It sends the same headers and body for every request. */
 
 const { headers, status, bodyFile, threads } = readSettings();
 const body = readFileSync(bodyFile);

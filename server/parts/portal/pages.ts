@@ -28,7 +28,7 @@ const description =
   "What each US hospital charges for an outpatient procedure, and what Medicare allows: explore, compare, download.";
 export class Pages {
   readonly #assets = readAssets("/portal/", "parts/portal", { "states.svg": statesSvg() });
-  /** The pages read this document without a key. */
+  /** The pages link to this document, which needs no key. */
   readonly #openapi = webFile("/openapi.json", "application/json", openapiDocument(), "changing");
 
   /** Makes all files that the portal serves: the assets, the pages and the OpenAPI document. */

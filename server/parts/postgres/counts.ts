@@ -149,7 +149,7 @@ export class Counts {
     });
   }
 
-  /** Records the events of crossed thresholds. The database keeps each event once. */
+  /** Records the events of crossed thresholds. An event that another server has recorded isn't stored again. */
   async record(): Promise<void> {
     if (this.#crossed.size === 0) return;
     const crossed = [...this.#crossed];
@@ -169,7 +169,7 @@ export class Counts {
   }
 
   /**
-   * Reads the counts that have changed since the last read, for /usage and lists.
+   * Reads the counts that have changed since the last read.
    * @param steadyMs a steady clock, by which a step of the database's clock is noticed
    */
   async read(database: Pick<Database, "query">, steadyMs: number): Promise<void> {

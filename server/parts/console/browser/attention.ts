@@ -2,7 +2,7 @@ import { counted, percent } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { State } from "../state.ts";
 
-/** Lists what needs the operator's attention, most severe first. */
+/** Lists what needs the operator's attention, faults before warnings. */
 
 export const leastRefusedShare = 0.01;
 /** Smaller shares would be written as 0%. */
@@ -13,7 +13,7 @@ const leastUnauthorizedShare = 0.05;
 const leastWrongShare = 0.2;
 /** Minimum number of other 4xx answers to mention. Fewer may come from one person who tries something. */
 const leastWrong = 20;
-/** Maximum accounts that are named with a share of refused requests. */
+/** Maximum accounts that are named as those with the most refused requests. */
 const namedAccounts = 3;
 const leastQuotaShare = 0.9;
 
@@ -28,7 +28,7 @@ interface AttentionProps {
   overQuotaShare: number;
   unauthorizedShare: number;
   failedShare: number;
-  /** Number of answers in that time. The keys are those of `Sample.requests`. */
+  /** Numbers of answers in that time, by the keys of `Sample.requests`. */
   answers: Readonly<Record<string, number>>;
   /** Refused requests by account. */
   refusedBy: Readonly<Record<string, number>>;
@@ -36,7 +36,7 @@ interface AttentionProps {
   slow: string | undefined;
 }
 
-/** Names the most common 4xx answer if there are many. 401 and 429 don't count, because other lines are about them. */
+/** Names the most common 4xx answer if there are many. 401 and 429 don't count, because other texts are about them. */
 function wrongText(answers: AttentionProps["answers"], time: string): string | false {
   const all = Object.values(answers).reduce((sum, count) => sum + count, 0);
   const wrong = Object.entries(answers)

@@ -4,7 +4,7 @@
 export const keptSeconds = 600;
 export const keptMinutes = 1440;
 
-/** The traffic of about one second or minute. Rates are per second. */
+/** The traffic of about a second or a minute, or of a longer time if samples were merged. Rates are per second. */
 export interface Sample {
   /** End of the sample, in Unix seconds. */
   at: number;
@@ -13,21 +13,21 @@ export interface Sample {
   /** Requests per second. Keys are `<route> <status>`. */
   requests: Record<string, number>;
   /**
-   * Numbers of timed requests by bucket, ascending. A bucket reaches from half its bound to the bound, in microseconds.
-   * Empty buckets are left out.
+   * Numbers of timed requests by bucket, in ascending order. A bucket has times from half its bound to its bound, in
+   * microseconds. Empty buckets are left out.
    */
   times: [bound: number, requests: number][];
   /** The median in microseconds, computed from `times`. Like `p90` and `p99`, it is null if there were no requests. */
   p50: number | null;
   p90: number | null;
   p99: number | null;
-  /** Requests that were refused because of any limit. */
+  /** Rate of the requests that were refused by any limit, including an address's share. */
   refused: number;
-  /** Requests that were refused because of an account's rate. */
+  /** Rate of the requests that were refused by an account's rate. */
   overRate: number;
-  /** Requests that were refused because of a month's quota. */
+  /** Rate of the requests that were refused by a month's quota. */
   overQuota: number;
-  /** Refused requests by account, for the accounts with the most. */
+  /** Rates of refused requests by account, for the accounts with the highest rates. */
   refusedBy: Record<string, number>;
   unauthorized: number;
   bytes: number;
@@ -79,7 +79,7 @@ export const inSteps = (samples: readonly Sample[], seconds: number): Sample[] =
  */
 export function merged(samples: readonly Sample[]): Sample {
   const seconds = samples.reduce((sum, one) => sum + one.seconds, 0);
-  // Rates are so exact that a single request in a day can be computed from them.
+  // The rate must be exact enough for a single request in a day.
   const rounded = (sum: number) => Math.round((sum / seconds) * 1e6) / 1e6;
   const meanByName = (of: (sample: Sample) => Record<string, number>) => {
     const sums: Record<string, number> = {};
