@@ -43,7 +43,7 @@ interface Burst extends Pick<Load, "connections" | "pipeline" | "loadProcesses">
   /** Index of the first line to send; with pipelining, of the first batch. */
   start: number;
   seconds: number;
-  /** undefined for any core */
+  /** The core of wrk; undefined for any core. */
   core: number | undefined;
 }
 

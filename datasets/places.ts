@@ -7,7 +7,7 @@ const version = "8.0.0";
 const name = `GeoNames postal codes (CC BY 4.0), as in npm's zipcodes ${version}`;
 const place =
   /"zip":"(\d{5})","latitude":(-?[\d.]+),"longitude":(-?[\d.]+),"city":"([^"]*)","state":"([A-Z]{2})"/g;
-/** The United States lie west of the first longitude or east of the second. */
+/** Longitudes in degrees. The states and territories are west of the first or east of the second. */
 const [eastmost, westmost] = [-60, 140];
 
 let places: Places | undefined;

@@ -14,8 +14,8 @@ const head = Buffer.from([status, ...headers.map((header) => header.join(": "))]
 let response: uws.HttpResponse;
 let isStuck = false;
 
-// One call writes status and headers as bytes, and no request makes a closure. Corking saves a system call per write,
-// except for the first of pipelined requests.
+// One call writes status and headers as bytes, and no request makes a closure. Corking joins the writes of a response in
+// one system call.
 function send(): void {
   response.writeStatus(head);
   if (body.length === 0) response.endWithoutBody();

@@ -100,7 +100,7 @@ export class PortalHost {
       // The account may have been deleted since the start.
       if (known === undefined && !mayMakeAccount) throw noPortalAccount(name);
       const account = known ?? store.accounts.create({ name, ...made }, now());
-      // This also makes the server let the replaced key expire. After the clock was set back, its expiry stays.
+      // This also makes the server let the replaced key expire. If the clock was set back, the expiry doesn't change.
       if (replaced !== undefined)
         store.keys.expire(
           replaced.id,

@@ -9,8 +9,8 @@ import { installation, schemaVersion } from "./schema.ts";
 const maxAnswerMs = 2000;
 const maxStatementMs = 1000;
 /**
- * Maximum milliseconds between two tries to connect. The pause is longer if there was no answer, because hanging
- * backends pile up.
+ * Maximum milliseconds between two tries to connect. After a try without an answer, `maxHangingPauseMs` is the maximum,
+ * because hanging backends pile up.
  */
 const maxPauseMs = 1000;
 const maxHangingPauseMs = 30_000;

@@ -74,8 +74,8 @@ export const inSteps = (samples: readonly Sample[], seconds: number): Sample[] =
   [...Map.groupBy(samples, ({ at }) => Math.ceil(at / seconds)).values()].map(merged);
 
 /**
- * Merges at least one sample into one: the mean of rates, the percentiles of all requests' times, and the maximum of
- * connections and of memory.
+ * Merges one or more samples. The result has the means of rates, the percentiles of all requests' times, and the maxima of
+ * connections and memory.
  */
 export function merged(samples: readonly Sample[]): Sample {
   const seconds = samples.reduce((sum, one) => sum + one.seconds, 0);

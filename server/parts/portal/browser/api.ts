@@ -135,7 +135,7 @@ async function failureOf(response: Response): Promise<Failure> {
   return new Failure(response.status, type, message, { param, places, absent, retrySeconds });
 }
 
-/** The latest answers by path, oldest first. With them, the back button shows a view immediately. */
+/** The latest answers by path, oldest first. With them, the back button can show a view without a request. */
 const known = new Map<string, { answer: object | Failure; atMs: number }>();
 const maxKnownAnswers = 60;
 const maxKnownMs = 300_000;

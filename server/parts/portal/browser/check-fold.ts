@@ -27,10 +27,11 @@ interface Statement {
   sql: string;
 }
 
-/** @param page the page's permanent URL @param api the API's path of the same figures, with the data version */
 interface CheckProps {
   dataset: Dataset;
+  /** The page's permanent URL. */
   page: string;
+  /** The API's path of the same figures, with the data version. */
   api: string;
   statements: Statement[];
   /** The table of ZIP codes by which the hospitals around a place were chosen; null if no place is chosen. */

@@ -2,7 +2,7 @@ import { printable } from "../../../shared/browser/format.ts";
 import type { SearchAnswer } from "./answers.ts";
 import { stateOf } from "./states.ts";
 
-/** Reads the choices on the Explore page from the address, and writes them into it. */
+/** Reads the choices on the Explore page from the URL, and changes them in it. */
 
 /** Code of the procedure that is shown at first. If the data lacks it, the procedure of most hospitals is shown. */
 export const defaultProcedure = "5072";
@@ -62,7 +62,7 @@ export interface Choice {
   /** Further CCNs in the URL. They are compared when hospitals before them are taken off. */
   leftOut: string[];
   sort: string;
-  /** Whether the address names the order. */
+  /** Whether the URL names the order. */
   isSorted: boolean;
   order: "asc" | "desc";
   /** How many hospitals the list shows. */
@@ -73,10 +73,10 @@ export interface Choice {
 export const isHome = ({ procedure, words, state, near, year, versions, pinned }: Choice): boolean =>
   [procedure, words, state, near, year, versions].every((one) => one === null) && pinned.length === 0;
 
-/** Matches a procedure in words, or an HCPCS code. Such a text is searched for, because it isn't a group's code. */
+/** Matches a procedure in words, or a HCPCS code. Such a text is searched for, because it isn't a group's code. */
 const words = /^(?=.*\p{L}{2}|[0-9A-Z]\d{3}[0-9A-Z]$)[^\p{Cc}\ufffd]+$/iu;
 
-/** Reads the choices in an address. Invalid sort orders are ignored. */
+/** Reads the choices in a URL. Invalid sort orders are ignored. */
 export function choiceOf({ searchParams }: { searchParams: URLSearchParams }): Choice {
   const chosen = (name: string) => searchParams.get(name)?.trim() || null;
   const [near, state] = [chosen("near"), chosen("state")];

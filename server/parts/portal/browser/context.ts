@@ -22,7 +22,7 @@ export interface PageSettings {
 /** What components may use while they are drawn, in place of the browser's window. */
 export interface PageContext {
   settings: PageSettings;
-  /** The page's address, which nobody may change in place. On the server it has no real host. */
+  /** The page's URL. The object must not be changed. On the server the URL has no real host. */
   url: () => URL;
   /** The visitor's own key; null if there is none, and on the server. */
   ownKey: () => string | null;
@@ -30,9 +30,9 @@ export interface PageContext {
   ask: Ask;
   /** What was typed into a field before the script ran; null for nothing. */
   typedIn: (field: string) => string | null;
-  /** Takes the page's title and its description for link previews. */
+  /** Receives the page's title, and its description for link previews. */
   entitle: (title: string, description: string) => void;
-  /** Takes what the URL's words mean, as changes of the URL. On the server, links then start from the changed URL. */
+  /** Receives what the URL's words mean, as changes of the URL. On the server, links then start from the changed URL. */
   means: (changes: Record<string, string | null>) => void;
   /** A view calls this if the page's hospital isn't in the data. */
   misses: () => void;

@@ -41,7 +41,7 @@ import { fieldExamples, type Procedure, titleOf } from "./words.ts";
 interface ControlsProps {
   choice: Choice;
   view: View | null;
-  /** What the address asks for in words; null for nothing. */
+  /** What the URL asks for in words; null for nothing. */
   words: string | null;
   /** Whether the fields are empty. A page that the server draws without numbers doesn't know its URL. */
   isBlank: boolean;

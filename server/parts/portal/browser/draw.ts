@@ -49,7 +49,7 @@ function pageAt(path: string, isSignup: boolean): Page {
   return title === undefined ? Missing : () => html`<${NeedsScript} title=${title} />`;
 }
 
-/** The address's host is never shown: a page is the same at all addresses of the server. */
+/** The host isn't shown in pages. A page is the same at all addresses of the server. */
 const origin = "http://page.invalid";
 
 const lacking: Ask = (...paths) => {

@@ -55,7 +55,7 @@ export interface View {
   gone: string | null;
   /** The trend's data versions in the URL that aren't served, except `gone`. They are left out. */
   goneVersions: string[];
-  /** The data versions in the address. */
+  /** The data versions in the URL. */
   asked: Pick<Choice, "year" | "versions">;
   /** What is shown. If words are taken for one procedure, it is chosen here, and so is the place in the words. */
   choice: Choice;

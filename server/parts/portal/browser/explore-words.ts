@@ -169,8 +169,8 @@ function alsoOf({ search, nation, code }: View) {
 }
 
 /**
- * Writes a sentence with the other year's medians, because there is no picture of only two years. It is empty for one year
- * or more than two years, and around a place, because the trend is then the nation's.
+ * Writes a sentence with the other year's medians if there are only two years, because there is no picture of two years.
+ * Otherwise the text is empty. It is also empty around a place, because the trend is then the nation's.
  */
 function yearBefore({ choice, trends, scope }: View): string {
   if (choice.near !== null) return "";
@@ -199,7 +199,7 @@ function nothingOf(view: View): Nothing {
 
 /**
  * Says that a place isn't known, or asks which of several places is meant.
- * @param isState whether the address names a state
+ * @param isState whether the URL names a state
  * @param dropped further parameters that the links remove
  */
 function unknownText(

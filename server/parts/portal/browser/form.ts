@@ -151,9 +151,11 @@ export function Menu({
 }
 
 interface MoreProps {
-  /** How many rows the address asks for, how many are in the list, and how many there are. */
+  /** How many rows the URL asks for. */
   shown: number;
+  /** How many rows are in the list. */
   listed: number;
+  /** How many rows there are. */
   count: number;
 }
 

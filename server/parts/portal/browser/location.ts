@@ -78,8 +78,8 @@ export function chosenAt(changes: Record<string, string | null>): string {
 export const choose = (changes: Record<string, string | null>): void => go(chosenAt(changes));
 
 /**
- * Returns the address with one more hospital to compare, or without it if it is already compared. If no more can be
- * compared, the address stays the same.
+ * Returns the URL with one more hospital to compare, or without the hospital if it is already compared. If no more can be
+ * compared, the URL stays the same.
  */
 export function pinnedAt(shown: Choice, ccn: string): string {
   // Since the view was drawn, the visitor may have added or removed other hospitals.
@@ -93,14 +93,14 @@ export function pinnedAt(shown: Choice, ccn: string): string {
 
 export const pin = (shown: Choice, ccn: string): void => go(pinnedAt(shown, ccn));
 
-/** Returns the address of a page with the chosen year. @param path as in an address */
+/** Returns the URL of a page with the chosen year. @param path as in a URL */
 export function inYear(path: string, parameters: Record<string, string | null> = {}): string {
   const query = new URLSearchParams();
   setParameters(query, { year: context.url().searchParams.get("year"), ...parameters });
   return query.size === 0 ? path : `${path}?${query}`;
 }
 
-/** Like `inYear`, but also keeps the chosen place: it is still there on the way back from a hospital's page. */
+/** Like `inYear`, but also keeps the chosen place, so that it isn't lost on the way back from a hospital's page. */
 export function inPlace(path: string, parameters: Record<string, string | null> = {}): string {
   const here = context.url().searchParams;
   const place = ["state", "near", "within"].map((name) => [name, here.get(name)]);
@@ -117,8 +117,8 @@ export const hrefOf = ({ changes, hospital }: Way): string =>
 const anyText = "xAnyTextx";
 
 /**
- * Returns a function that makes addresses which differ in one text. It is faster than `addressOf`, which is called once.
- * @param addressOf makes the address for a text of letters and digits
+ * Returns a function that makes URLs which differ in one text. It is faster than `addressOf`, which is called only once.
+ * @param addressOf makes the URL for a text of letters and digits
  */
 export function addresses(addressOf: (text: string) => string): (text: string) => string {
   const [before, after = ""] = addressOf(anyText).split(anyText);

@@ -67,7 +67,7 @@ const keys: Readonly<Record<string, (row: FacilityRow) => number | string>> = {
   services: (row) => row.services ?? 0,
 };
 
-/** Reads the order of the list. The default is the charge divided by the nation's median, in descending order. */
+/** Reads the order of the list. By default, the highest charge relative to the nation's median comes first. */
 export function sortedBy(parameters: URLSearchParams): Sorted {
   const sort = parameters.get("sort") ?? "";
   if (!Object.hasOwn(keys, sort)) return { sort: "nation", order: "desc" };

@@ -102,7 +102,7 @@ const orders: Readonly<Record<string, readonly [ascending: string, descending: s
   state: ["cheapest against the state first", "dearest against the state first"],
 };
 
-/** Writes the order after a list's name. @param above which rows stand above the others, as in `chosen`; empty for none */
+/** Writes the order after a list's name. @param above names rows above the others, such as `chosen`; empty for none */
 export const orderText = ({ sort, order }: Pick<Choice, "sort" | "order">, above = ""): string =>
   `, ${above && `${above} first, then `}${orders[sort][order === "asc" ? 0 : 1]}`;
 
@@ -211,7 +211,7 @@ function medicareClause(facilities: number, median: number, range: Prices["allow
   return words`Medicare allows ${allowed(min)} to ${allowed(max)}.`;
 }
 
-/** The patient's usual share of an allowed amount: a fifth, but at most the year's deductible of a hospital stay. */
+/** The patient's usual share of an allowed amount: a fifth, at most the year's deductible of a hospital stay, if known. */
 export const shareOf = (allowed: number, year: number): number =>
   Math.min(allowed / 5, stayDeductibles[year] ?? Number.POSITIVE_INFINITY);
 
