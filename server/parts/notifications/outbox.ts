@@ -158,8 +158,8 @@ export class Outbox {
   }
 
   /**
-   * Moves the times of planned tries when the wall clock is set. Another server, or this one before a restart, may have
-   * planned a try by a clock that was ahead. Such a try waits no longer than its pause from now.
+   * Moves the times of planned tries when the wall clock is set. Another server, or this server before a restart, may have
+   * planned a try by a clock that was ahead. Such a try is moved, so that it waits no longer than its pause.
    */
   #followClock(now: Date, steadyMs: number): void {
     const { channel } = this.#sender;

@@ -30,10 +30,7 @@ const saveMs = 1000;
 const lookMs = 100;
 export const maxStartMs = 5000;
 const startStepMs = 100;
-/**
- * Seconds of a turn to deliver events. A delivery begins only if the rest of the turn is longer than the delivery's
- * time-out.
- */
+/** Seconds of a turn to deliver events. A delivery begins only while more than `maxDeliveryMs` of the turn are left. */
 const turnSeconds = 15;
 const turnMs = 2000;
 const maxDeliveryMs = 10_000;

@@ -122,7 +122,7 @@ export class Counts {
     const months = this.#known.get(account);
     const known = months?.get(month);
     if (known !== undefined) return known.used;
-    // If only earlier months are known, this month had no requests when the counts were read.
+    // If an earlier month is known, this month had no requests when the counts were read.
     const isLater = [...(months?.keys() ?? [])].some((each) => each < month);
     return isLater ? 0 : undefined;
   }

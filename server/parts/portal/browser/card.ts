@@ -61,7 +61,7 @@ interface Source {
   isSample: boolean;
 }
 
-/** Writes years as a range, or as a list if some between them are missing. */
+/** Writes years as a range, or as a list if years between the first and the last are missing. */
 export function yearsText(some: readonly number[]): string {
   const years = [...new Set(some)].sort();
   const [first, last] = [years[0], years[years.length - 1]];

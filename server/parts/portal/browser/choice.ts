@@ -2,7 +2,7 @@ import { printable } from "../../../shared/browser/format.ts";
 import type { SearchAnswer } from "./answers.ts";
 import { stateOf } from "./states.ts";
 
-/** Reads the choices on the Explore page from the URL, and changes them in it. */
+/** Reads and changes the Explore page's choices, which the URL holds. */
 
 /** Code of the procedure that is shown at first. If the data lacks it, the procedure of most hospitals is shown. */
 export const defaultProcedure = "5072";

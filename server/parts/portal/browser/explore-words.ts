@@ -154,7 +154,7 @@ function pricesOf(view: View): Omit<ExploreWords, "also" | "note"> {
   return { title, found, nothing: null };
 }
 
-/** Says what else a visitor's words may mean, or asks whether the only procedure that they may mean is meant. */
+/** Says what else a visitor's words may mean. If the shown procedure isn't surely meant, asks whether it is. */
 function alsoOf({ search, nation, code }: View) {
   const found = unlessFailed(search);
   if (found === null || code === "") return null;

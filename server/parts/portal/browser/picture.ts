@@ -76,7 +76,7 @@ interface Note {
   lines: readonly string[];
 }
 
-/** Makes the state for `Steps`: whether it may be drawn, and the index of the part whose numbers are shown. */
+/** Makes the state for `Steps`: whether the picture may be drawn, and the index of the part whose numbers are shown. */
 export function useSteps() {
   const isDrawn = useDrawn();
   const [active, setActive] = useState<number | null>(null);

@@ -101,7 +101,7 @@ export function Standings({ answer, lasting, datasets, sorted, chosen, shown, no
   const ascending = d3.sort(data, keys[sorted.sort]);
   const inOrder = sorted.order === "asc" ? ascending : ascending.reverse();
   const asked = words.toLowerCase().split(/\s+/);
-  // The words are also searched for by the API, because they may be in no title, such as a HCPCS code.
+  // The API also searches for the words, because some words are in no title, such as a HCPCS code.
   const searched = useSearch(words.trim(), source.data_version);
   const meant = unlessFailed(searched)?.data.flatMap((one) => (one.type === "procedure" ? [one.code] : []));
   const isAsked = (row: FacilityRow) => {
