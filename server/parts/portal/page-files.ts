@@ -1,7 +1,5 @@
 import type { WebFile } from "../../shared/messages.ts";
 
-/** Finds the portal's files by path. */
-
 /** Names of the pages that are served at several paths. */
 export const facilityPage = "/facilities/*";
 export const embedPage = "/embed/*";

@@ -8,8 +8,6 @@ import { embedPage, facilityPage, missingPage } from "./page-files.ts";
 import { statesSvg } from "./states-svg.ts";
 import { writeBlank } from "./written.ts";
 
-/** Makes the portal's pages. */
-
 /** The script of each page, and its title if the title doesn't depend on the URL. */
 const pages: Readonly<Record<string, readonly [script: string, title?: string]>> = {
   "/": ["explore.ts"],

@@ -116,7 +116,6 @@ export class Database {
   }
 }
 
-/** A host that can't be used. */
 class Unusable extends Error {
   readonly isLasting: boolean;
   readonly error: Error;

@@ -151,7 +151,6 @@ interface Drawn {
 }
 
 export interface DrawnRow extends Drawn {
-  /** The texts of the columns. */
   texts: readonly string[];
   amounts?: Amounts;
 }

@@ -232,7 +232,6 @@ export const detailOf = (group: { code: string; name: string; matched?: string[]
 export const nothingMatches = (words: string) =>
   `Nothing matches “${printable(words)}”. ${noMatchText(words)}`;
 
-/** Explains why no procedure matches a visitor's words. */
 const noMatchText = (words: string) =>
   /^[A-Z]?\d{4,5}$/i.test(words)
     ? `No procedure here is known to have the number ${words}: type what is done, such as knee replacement.`

@@ -132,11 +132,10 @@ export function firstText(
   return `the ${text.replace("#", numbers[first] ?? whole(first)).replace("@", hospitals(count))}`;
 }
 
-/** Puts the year before a sentence. */
 export const inYearText = (year: number, sentence: string) =>
   `In ${year}, ${sentence[0].toLowerCase()}${sentence.slice(1)}`;
 
-/** Puts the year before a sentence that is a list of words. */
+/** Like `inYearText`, for a sentence that is a list of words. */
 export function inYear(year: number, sentence: readonly Word[]): Word[] {
   const [first = "", ...others] = sentence.filter((word) => word !== "");
   return typeof first === "string"
