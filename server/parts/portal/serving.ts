@@ -20,8 +20,8 @@ import { errorReply, unavailable } from "./reply.ts";
 /** Answers requests for the portal's pages and assets, and passes posts to the control thread. */
 
 /**
- * Milliseconds of CPU time per second that the page thread may spend on a serving thread's pages. A page takes some ms.
- * The limit is needed because these requests have no key, and in a container they may slow down other requests.
+ * Milliseconds of CPU time per second that the page thread may spend on a serving thread's pages. The limit is needed
+ * because requests for pages have no key, and may slow down other requests in a container.
  */
 export const writingMsPerSecond = 100;
 /** Milliseconds of unused CPU time that may be saved up for later pages. */

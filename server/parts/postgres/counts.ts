@@ -179,7 +179,7 @@ export class Counts {
     const rows = found.flatMap(({ account, ...row }) => (account === null ? [] : { account, ...row }));
     const early = rows.filter(({ month, at_month }) => month === at_month + 1);
     if (early.length > 0) await database.query(storeDays, [early.map(({ account }) => account)]);
-    // An account's days change with its first call of a day. The days since the call before may be new.
+    // An account's days change with its first call of a day. The days since the previous call may be new.
     const changed = rows.filter(({ account, day }) => this.#daysReadOn.get(account) !== day);
     const days = await database.query<{ account: string; day: string; used: number }>(
       `SELECT account, to_char(day, 'YYYY-MM-DD') AS day, used FROM hcqs.days

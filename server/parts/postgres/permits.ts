@@ -127,7 +127,7 @@ export class Permits {
   #calls = 0;
   #calledMs = Number.NEGATIVE_INFINITY;
   #tickedMs: number;
-  /** Mean milliseconds of a call. Before the first answer it is a guess, so high that calls are left for later requests. */
+  /** Mean milliseconds of a call. It begins with a high guess, so that the first requests don't use up all calls. */
   #roundTripMs = 100;
   /** Number of answers that the mean is over, at most 8. */
   #measured = 0;

@@ -19,18 +19,18 @@ const leastQuotaShare = 0.9;
 
 interface AttentionProps {
   state: State;
-  /** Name of the time that the shares are about, such as "an hour". */
+  /** Name of the period for all shares and counts, such as "an hour". */
   range: string;
-  /** The share of the requests in that time that were refused (429), from 0 to 1. */
+  /** Share of all requests that were refused (429), from 0 to 1. */
   refusedShare: number;
-  /** Shares of all requests that were refused because of a rate, and because of a month's quota. */
+  /** Shares of all requests that were refused by a rate, and by a month's quota. */
   overRateShare: number;
   overQuotaShare: number;
   unauthorizedShare: number;
   failedShare: number;
-  /** Numbers of answers in that time, by the keys of `Sample.requests`. */
+  /** Numbers of answers, by the keys of `Sample.requests`. */
   answers: Readonly<Record<string, number>>;
-  /** Refused requests by account. */
+  /** Numbers of refused requests by account. */
   refusedBy: Readonly<Record<string, number>>;
   /** The time within which 99% of the requests were answered; undefined if that isn't slow. */
   slow: string | undefined;

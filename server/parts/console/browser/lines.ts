@@ -20,9 +20,9 @@ interface LinesProps {
   samples: Sample[];
   /** All samples merged into one. The legend shows it unless the pointer is on the drawing. */
   now: Sample | undefined;
-  /** Name of the time that the samples cover, such as "an hour". */
+  /** Name of the period that the samples cover, such as "an hour". */
   range: string;
-  /** Length of that time. */
+  /** Length of the period. */
   seconds: number;
   series: Series[];
   isLogarithmic: boolean;

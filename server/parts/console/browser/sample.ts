@@ -59,8 +59,8 @@ function pooled(samples: readonly Sample[]): Sample["times"] {
 }
 
 /**
- * Returns the samples of the last seconds. For more than `keptSeconds` they are samples of minutes, followed by the samples
- * of the seconds after the last minute.
+ * Returns the samples of the last seconds. For more than `keptSeconds`, returns samples of minutes, followed by samples of
+ * the seconds after the last minute.
  */
 export function samplesOf(seconds: number, samples: readonly Sample[], minutes: readonly Sample[]): Sample[] {
   const begin = (samples.at(-1)?.at ?? 0) - seconds;
@@ -69,7 +69,7 @@ export function samplesOf(seconds: number, samples: readonly Sample[], minutes: 
   return [...whole, ...samples.filter(({ at }) => at > rest)];
 }
 
-/** Merges samples into one for each step of a time, such as ten seconds. Steps begin at round times of the clock. */
+/** Merges samples into one sample for each step, such as ten seconds. Steps begin at round times of the clock. */
 export const inSteps = (samples: readonly Sample[], seconds: number): Sample[] =>
   [...Map.groupBy(samples, ({ at }) => Math.ceil(at / seconds)).values()].map(merged);
 

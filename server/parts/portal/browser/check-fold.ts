@@ -34,7 +34,7 @@ interface CheckProps {
   /** The API's path of the same figures, with the data version. */
   api: string;
   statements: Statement[];
-  /** The table of ZIP codes by which the hospitals around a place were chosen; null if no place is chosen. */
+  /** Names the table of ZIP codes by which the hospitals around a place were chosen; null if no place is chosen. */
   places?: string | null;
   /** Why there are no statements. */
   lacking?: string | undefined;

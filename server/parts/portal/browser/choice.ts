@@ -114,7 +114,7 @@ function sortedAt(near: string | null, sort: string | undefined): Pick<Choice, "
 export const comparedText = ({ pinned: { length } }: Choice) =>
   length > 0 && length < maxPinned ? `${length} of ${maxPinned}` : "";
 
-/** Whether a hospital can be chosen to be compared, or be taken off. */
+/** Whether a hospital can be added to the compared hospitals, or removed from them. */
 export const canPin = ({ pinned }: Choice, ccn: string) => pinned.length < maxPinned || pinned.includes(ccn);
 
 /** Sets parameters, and deletes those that are null. */

@@ -44,7 +44,7 @@ import {
 /** Lists hospitals, with what a patient pays, and the amounts as dots on one scale. */
 
 const unusualFactor = 4;
-/** How many hospitals a sentence for citing names. */
+/** Maximum hospitals in a sentence for citing. */
 const mostCited = 5;
 /** How many rows a saved picture may have. */
 const pictureRows = [5, 10, 25];

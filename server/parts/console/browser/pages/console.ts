@@ -90,7 +90,7 @@ function shareOf(sample: Sample | undefined, of: (sample: Sample) => number): nu
   return sample === undefined || all === 0 ? null : of(sample) / all;
 }
 
-/** The times that can be shown, with their length and the length of a step in the charts, both in seconds. */
+/** The periods that can be shown, with their length and the length of a step in the charts, both in seconds. */
 const spans = {
   "10 minutes": { seconds: keptSeconds, step: 10 },
   "an hour": { seconds: 3600, step: 60 },
