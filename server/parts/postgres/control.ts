@@ -19,7 +19,7 @@ import { takeTurn } from "./turns.ts";
 
 /**
  * Shares accounts and ceilings with other servers through PostgreSQL. While PostgreSQL is away, this server admits
- * requests alone.
+ * requests alone, for at most `graceMs`.
  */
 
 /** Milliseconds between reads of accounts and keys. A call for permits may bring changes sooner. */

@@ -165,7 +165,7 @@ async function findProcedure(
     group: undefined,
     // If something is absent or ignored, an amount would look like the answer.
     figure: said === "" ? option.figure : undefined,
-    // Enter leads to the same page as a link with these words.
+    // Choosing the meant procedure leads to the same page as a link with these words.
     more:
       option.id === meant
         ? { procedure: null, q: text, ...(place && nowhere) }
