@@ -169,7 +169,7 @@ async function open(url: string, mayInstall: boolean): Promise<Client> {
 async function openBy(asked: URL, mode: string, place: string, mayInstall: boolean): Promise<Client> {
   const url = new URL(asked);
   url.searchParams.set("sslmode", mode);
-  // Without this parameter, `pg` reads modes in another way than libpq.
+  // Without this parameter, `pg` reads modes differently from libpq.
   url.searchParams.set("uselibpqcompat", "true");
   const client = new Client({
     connectionString: url.href,

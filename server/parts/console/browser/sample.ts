@@ -21,13 +21,13 @@ export interface Sample {
   p50: number | null;
   p90: number | null;
   p99: number | null;
-  /** Rate of the requests that were refused by any limit, including an address's share. */
+  /** Refused requests (429) per second, whatever the reason. */
   refused: number;
-  /** Rate of the requests that were refused by an account's rate. */
+  /** Requests per second that were refused because an account's limit per second was reached. */
   overRate: number;
-  /** Rate of the requests that were refused by a month's quota. */
+  /** Requests per second that were refused because a month's quota was used up. */
   overQuota: number;
-  /** Rates of refused requests by account, for the accounts with the highest rates. */
+  /** Refused requests per second by account, for the accounts with the most. */
   refusedBy: Record<string, number>;
   unauthorized: number;
   bytes: number;

@@ -4,7 +4,7 @@ import { stateOf } from "./states.ts";
 
 /** Reads and changes the Explore page's choices, which the URL holds. */
 
-/** Code of the procedure that is shown at first. If the data lacks it, the procedure of most hospitals is shown. */
+/** Code of the procedure that is shown at first. If the data lacks it, the procedure that most hospitals do is shown. */
 export const defaultProcedure = "5072";
 export const maxPinned = 3;
 export const mostCompared = `No more than ${maxPinned} hospitals can be compared`;

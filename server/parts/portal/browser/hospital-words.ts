@@ -54,7 +54,7 @@ export interface HospitalView {
   nearby: (Procedure & { code: string }) | undefined;
   own: FacilityTrendsAnswer | null;
   trends: TrendsAnswer | null;
-  /** This hospital with the nearest within `nearMiles`; if there is no other, with the nearest within `farthest` miles. */
+  /** This hospital and the nearest others within `nearMiles`, or else the nearest other within `farthest` miles. */
   near: FacilitiesAnswer | null;
   /** The nearest hospitals that do the procedure `nearby`, with a price or without. */
   nearDoing: FacilitiesAnswer | null;

@@ -197,7 +197,7 @@ function useSearch(words: string, version: string): SearchAnswer | Failure | nul
   return found?.of === words ? found.answer : null;
 }
 
-/** Says why the list is empty. `found` is the search for the words; null before its answer. */
+/** Says why the list is empty. @param found the API's answer to the words; null before it arrives */
 function searchedText(words: string, found: SearchAnswer | Failure | null): string {
   if (found === null) return isShort(words) ? shortText(words) : "Searching…";
   if (found instanceof Failure)

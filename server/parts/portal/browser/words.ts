@@ -214,7 +214,7 @@ function medicareClause(facilities: number, median: number, range: Prices["allow
 export const shareOf = (allowed: number, year: number): number =>
   Math.min(allowed / 5, stayDeductibles[year] ?? Number.POSITIVE_INFINITY);
 
-/** Title of what a patient pays, in lists and saved pictures. */
+/** Title of the column with what a patient pays, in lists and saved pictures. */
 export const paysTitle = "You pay with Medicare";
 
 /** Explains in short what the amount "you pay" is, and to whom it applies. */
