@@ -6,7 +6,7 @@ import { least, mean } from "d3-array";
 import type { Constant } from "./rivals/rival.ts";
 import type { Server } from "./servers.ts";
 
-/** Checks before measuring that all servers give the same answers as the service. */
+/** Checks, before measuring, that other servers answer like the service, or send one constant answer of the service. */
 
 /** HTTP servers set these headers differently. */
 const ofTheConnection = /^(connection|content-length|date|keep-alive|server|transfer-encoding|uwebsockets)$/;

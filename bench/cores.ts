@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** Chooses the cores of servers and loads, so that they don't share one. */
+/** Chooses different cores for servers and load generators. */
 
 export function twoCores(): { server: number; load: number } | undefined {
   // The list of the cores that this process may use has a form like 0-1,4.

@@ -40,8 +40,8 @@ import {
 import { pricesPath, queryText } from "./rivals/rival.ts";
 
 /*
- * Measures the engine and the service without HTTP: queries from arguments or a request to bytes, and loads of a
- * snapshot file into an image. Run it with `npm run bench`. `--smoke` runs each case a few times.
+ * Measures the engine and the service without HTTP: queries from arguments or a request to bytes, loads of a snapshot file
+ * into an image, and exports. Run it with `npm run bench`. `--smoke` runs each case a few times.
  */
 
 const rows = smoke ? 5_000 : 116_800;
@@ -69,7 +69,7 @@ const bodyOf = (query: string, path = pricesPath) => {
 for (let slot = 1; slot < maxKeys; slot++)
   keys.put({ id: 1, hash: randomBytes(32), expires_at: null, revoked_at: null }, slot);
 
-// The cache keeps answers that were requested twice, so far more queries are drawn than the cache has counters for.
+// The cache keeps answers that were requested twice, so more queries are drawn than the cache has counters for.
 const draws = smoke ? 1_000 : 50_000;
 const random = seededRandom(seed);
 const queries = allPriceQueries(image, random).slice(0, draws);

@@ -9,7 +9,7 @@ const readers = 8;
 /**
  * Starts fast and slow readers, which download CSV exports until they are stopped.
  * @param seconds minimum duration of the downloads
- * @returns a function that stops the downloads, and throws Error if a download had already ended
+ * @returns a function that stops the readers, and throws Error if a reader had already ended
  */
 export async function sendExports({ port, key }: Server, seconds: number, core?: number) {
   const [url, header] = requestOf({ port, key });

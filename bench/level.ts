@@ -22,10 +22,10 @@ import { byMarkup, type writeLists } from "./requests.ts";
 import { prepareFolder, type Server, Servers } from "./servers.ts";
 
 /*
- * Measures whether price queries are answered at an even pace whatever else runs. The queries come evenly spaced at half
- * of what a thread can handle, from a process that does nothing else. `mixture` compares their latencies with and without
- * other requests and a new snapshot at the same time. `first-second` compares the second after the ready line with a later
- * one. A server that sends a constant answer shows how much latency the client adds.
+ * Measures whether price queries are answered quickly whatever else runs. The queries come evenly spaced, at no more than
+ * half of what a thread can handle, from a process that does nothing else. `mixture` compares their latencies with and
+ * without other requests and a new snapshot at the same time. `first-second` compares the second after the ready line with
+ * a later second. A server that sends a constant answer shows how much latency the client adds.
  */
 
 const dataYear = 2024;

@@ -28,7 +28,7 @@ const rounds = smoke ? 1 : 7;
 
 const account = { plan: "free", burst: 10, quota: 10_000, webhook: null, webhook_secret: null } as const;
 
-/** `words` holds the number of ready threads, and the shared clock. */
+/** `words` has the number of ready threads, and the shared clock. */
 type Task = { slot: number; threads: number; buffer: SharedArrayBuffer; words: Int32Array };
 
 /** Mean nanoseconds per call. Results are summed, so that the compiler can't optimize the work away. */

@@ -16,7 +16,7 @@ export interface Load {
   name: string;
   title: string;
   connections: number;
-  /** Requests per connection. */
+  /** Requests sent together on a connection, without waiting for answers. */
   pipeline: number;
   loadProcesses: number;
   /** Whether servers run on one core and the load generator on another. Otherwise all programs use all cores. */
@@ -57,7 +57,7 @@ const files = [
 
 function exportsLoad(name: string, title: string, connections: number): Load {
   const beside = { ...service("hot", "service beside exports"), besideExports: true };
-  // Downloads of whole files may raise the 99th percentile of other requests' latency to at most 1.5 times.
+  // Downloads of whole files may raise the 99th percentile of other requests' latency by a factor of at most 1.5.
   const targets = { p99Us: { "service beside exports / service": 1.5 } };
   return load(name, title, [service("hot", "service"), beside], { targets, connections });
 }

@@ -12,7 +12,7 @@ import type { Server } from "./servers.ts";
 
 /** Frequency of the clock ticks in which /proc gives CPU times. It is fixed on Linux. */
 const ticksPerSecond = 100;
-/** A request counts as failed after so many seconds without an answer. */
+/** A request counts as failed after this many seconds without an answer. */
 const maxAnswerSeconds = 30;
 /** Maximum time that wrk may take to read its list and to stop. */
 const maxOverrunMs = 60_000;
@@ -43,7 +43,7 @@ interface Burst extends Pick<Load, "connections" | "pipeline" | "loadProcesses">
   /** Index of the first line to send; with pipelining, of the first batch. */
   start: number;
   seconds: number;
-  /** undefined for any core */
+  /** The core of wrk; undefined for any core. */
   core: number | undefined;
 }
 

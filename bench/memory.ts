@@ -14,7 +14,8 @@ import { prepareFolder, Servers } from "./servers.ts";
 
 /*
  * Measures the service's memory with two full-size snapshots and two threads, while the service answers all price
- * queries. `node bench/memory.ts` takes ten minutes. `--smoke` takes five seconds, which is too short to detect growth.
+ * queries. `node bench/memory.ts` measures for ten minutes. `--smoke` measures for five seconds, which is too short to
+ * detect growth.
  */
 
 const seconds = smoke ? 5 : 600;

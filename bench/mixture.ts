@@ -6,9 +6,9 @@ import { text } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 
 /*
- * Sends requests other than price queries, in its own process: 20 pages and 20 searches per second, of which half weren't
- * requested before, and a list by markup, page after page. Meanwhile it moves a snapshot into the server's folder. Every
- * answer must have status 200, and the snapshot must be served at the end.
+ * Sends requests other than price queries, in its own process: 20 pages and 20 searches per second, and a list by markup,
+ * page after page. Half of the pages and searches weren't requested before. Meanwhile it moves a snapshot into the server's
+ * folder. Every answer must have status 200, and the snapshot must be served at the end.
  */
 
 export interface Mixture {

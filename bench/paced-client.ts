@@ -4,9 +4,9 @@ import { connect, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 
 /*
- * A client that sends requests at an even pace. If all connections wait for an answer, a request is sent late. But a
- * latency counts from the time at which its request was due, so a server that stops for a moment delays all requests of
- * this moment. A client that waits for each answer would count only one of them. The process does nothing else.
+ * A client that sends requests at an even pace. If all connections wait for an answer, a request is sent late. But latency
+ * counts from the time at which a request was due, so a pause of the server counts for all requests that were due during
+ * the pause. A client that waits for each answer would count only one request on each connection.
  *
  * For each line of JSON with a `Pace` on standard input, it prints a line of JSON with a `Paced`.
  */

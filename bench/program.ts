@@ -1,8 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { reasonOf } from "../engine/query.ts";
 
-/** Starts and ends a benchmark as a program. */
-
 export function checkPrograms(...needed: string[]): void {
   const missing = needed.filter((name) => spawnSync(name, ["--version"]).error !== undefined).join(" and ");
   if (missing !== "")

@@ -55,7 +55,6 @@ export function rowsOf({ title, targets }: Load, measured: readonly Measured[]):
   return [...cpus, ...bounds];
 }
 
-/** Returns a table in Markdown. */
 export function markdownOf(rows: readonly Row[]): string {
   const lines = rows.map(({ load, what, median, min, max, atMost }) => {
     const target = atMost === null ? "" : `≤ ${digits(atMost)}${median <= atMost ? "" : ", missed"}`;

@@ -41,7 +41,7 @@ export function writeLists(
   const queries = allPriceQueries(data.image, seededRandom(defaultSampleSeed));
   const prices = queries.map((query) => `${pricesPath}?${queryText(query)}`);
   const random = seededRandom(defaultSampleSeed + 1);
-  // All warm texts fit in the service's cache. The cold texts are many times more than the cache can hold.
+  // All warm texts fit in the service's cache. The load `search-cold` has many times more texts than the cache can hold.
   const texts = searchTexts(data, sizes.warm + sizes.cold, random);
   const searches = texts.map((text) => `${searchPath}?q=${encodeURIComponent(text)}`);
   const bytes = () => Buffer.from(Array.from({ length: 32 }, () => random.int(256)));
@@ -88,8 +88,8 @@ export function madeAnew(image: Image, target: string): Uint8Array {
 
 export const byMarkup = "/healthcare/facilities?procedure=8011&sort=markup";
 /**
- * Lists of the hospitals near Chicago with the most frequent procedure. A quarter of the nation's hospitals are within 500
- * miles, and a thirtieth are within 50 miles.
+ * Lists of the hospitals near Chicago with the procedure that has the most services. In the sample, a quarter of the
+ * procedure's hospitals are within 500 miles, and a thirtieth are within 50 miles.
  */
 export const nearest = "/healthcare/facilities?procedure=8011&near=60601&within=500&sort=distance";
 export const nearer = "/healthcare/facilities?procedure=8011&near=60601&within=50&sort=distance";

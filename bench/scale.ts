@@ -27,7 +27,7 @@ const sizes = smoke ? [2_000, 5_000, 10_000] : [100_000, 1_000_000, 5_000_000, 1
 const limit = 25;
 const batch = 1000;
 const memoryRuns = smoke ? 1 : 5;
-/** There are so many batches that the slow ones before the code is compiled don't affect the median. */
+/** Number of batches. It is so large that the slow batches before the code is compiled don't affect the median. */
 const batches = smoke ? 3 : 600;
 const [fewThreads, manyThreads] = [1, 4];
 const [connections, requestsPerConnection] = [32, 20];
@@ -73,8 +73,8 @@ async function load(file: string) {
 }
 
 /**
- * Measures the CPU time of answers for all sizes. The price queries are drawn from one list, and each is answered with a
- * full page. For price queries the sizes take turns, so that other work on the machine affects all sizes.
+ * Measures the CPU time of answers for all sizes. All sizes get price queries from one list, and each query is answered
+ * with a full page. For price queries the sizes take turns, so that other work on the machine affects all sizes.
  */
 async function time(files: string[]) {
   const images: Image[] = [];

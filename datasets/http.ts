@@ -5,7 +5,7 @@ import { DataError, isWebAddress, reasonOf, shown, shownAddress } from "../engin
 import type { HttpProxy, ProxyFor } from "./proxy.ts";
 
 /**
- * Requests to a web server that may be down for a while. Node's `fetch` isn't used, because the process crashes if a
+ * Sends requests to a web server that may be down for a while. Node's `fetch` isn't used, because the process crashes if a
  * server closes the connection before the response is read (undici, issue 5360).
  */
 

@@ -7,7 +7,7 @@ const version = "8.0.0";
 const name = `GeoNames postal codes (CC BY 4.0), as in npm's zipcodes ${version}`;
 const place =
   /"zip":"(\d{5})","latitude":(-?[\d.]+),"longitude":(-?[\d.]+),"city":"([^"]*)","state":"([A-Z]{2})"/g;
-/** The United States lie west of the first longitude or east of the second. */
+/** Longitudes in degrees. The states and territories are west of the first or east of the second. */
 const [eastmost, westmost] = [-60, 140];
 
 let places: Places | undefined;
@@ -19,7 +19,7 @@ type Keep = (name: string, make: () => Buffer) => Buffer;
  * Returns the coordinates and cities of ZIP codes in the states and territories. npm's `zipcodes` is read as text,
  * because importing its 42,000 objects is many times slower and takes 22 MB of heap.
  *
- * @param keep caches the table for other threads and later starts, because reading the text takes 0.1 s
+ * @param keep caches tables for other threads and later starts, because reading the text takes 0.1 s
  */
 export function readPlaces(keep: Keep = (_, make) => make()): Places {
   if (places !== undefined) return places;

@@ -39,7 +39,7 @@ export function publishSnapshot(
     const names = [...namesIn(outDir), ...known.map(({ version }) => version)];
     const last = revisionsOf(dataYear, names).at(-1);
     const revision = 1 + (last?.revision ?? 0);
-    // On some file systems every name seems to be taken, and the loop would be endless.
+    // On some file systems, every new name counts as taken, so the loop would be endless.
     if (revision === taken)
       throw new DataError(
         outDir,

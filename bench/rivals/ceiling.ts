@@ -5,7 +5,7 @@ import { isMainThread, parentPort, Worker, workerData } from "node:worker_thread
 import { freePort } from "../../test/support/connection.ts";
 import { readSettings } from "./rival.ts";
 
-/** A server that does as little as possible: it sends the same headers and body for every request. */
+/** A server that does as little as possible. It sends the same headers and body for every request. */
 
 const { headers, status, bodyFile, threads } = readSettings();
 const body = readFileSync(bodyFile);
@@ -14,8 +14,8 @@ const head = Buffer.from([status, ...headers.map((header) => header.join(": "))]
 let response: uws.HttpResponse;
 let isStuck = false;
 
-// One call writes status and headers as bytes, and no request makes a closure. Corking saves a system call per write,
-// except for the first of pipelined requests.
+// One call writes status and headers as bytes, and no request makes a closure. Corking joins the writes of a response in
+// one system call.
 function send(): void {
   response.writeStatus(head);
   if (body.length === 0) response.endWithoutBody();

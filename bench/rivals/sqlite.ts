@@ -35,7 +35,7 @@ db.exec(`
   ANALYZE`);
 
 /*
- * A percentile reads one or two rows of an index by OFFSET, which is nine times as fast as window functions over the
+ * A percentile takes one or two rows of an index by OFFSET, which is nine times as fast as window functions over the
  * group. As in the service, it is interpolated between closest ranks, in integers, and rounded half up.
  */
 function statementsFor(where: string) {
@@ -71,7 +71,7 @@ function statementsFor(where: string) {
   };
 }
 
-/** Computes a group's summary, only at start. Returns undefined for a group without rows. */
+/** Computes a group's summary. It runs at the start only. Returns undefined for a group without rows. */
 function summarize(
   { summary, weighted, charge, allowed }: ReturnType<typeof statementsFor>,
   group: object,

@@ -68,8 +68,8 @@ export async function offers(url: string, caller: Caller): Promise<readonly Offe
 
 /**
  * Finds the newest release of each data year in a DCAT catalogue, and the newest totals of that year. Entries may be
- * nested anywhere. A release needs an entry with the URL of a CSV file and a data year. The data set's title must be on
- * that entry or on an outer entry.
+ * nested. A release is an entry with the URL of a CSV file and a data year. The data set's title must be on that entry or
+ * on an outer entry.
  *
  * @throws DataError when the text isn't JSON or has no release
  */

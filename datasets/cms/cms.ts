@@ -92,7 +92,7 @@ export class CmsTable {
   readonly #addresses = byField(addressColumns, () => new Spellings());
   readonly #states: { state: string; line: number }[] = [];
   readonly #procedures: TableParts["procedures"] = { code: [], name: [] };
-  /** Keys are CCNs in upper case and as spelled in the file. */
+  /** Positions by CCN. A CCN is a key both in upper case and as spelled in the file. */
   readonly #facilityIndex = new Map<string, number>();
   readonly #procedureIndex = new Map<string, number>();
   /** The first spelling of each procedure's name, and its line. A repeated spelling isn't cleaned again. */

@@ -1,6 +1,6 @@
 import { stateNames } from "../../engine/index.ts";
 
-/** Hints about what spreadsheets, pandas, R and other programs typically do to cells. */
+/** Gives hints in error messages about what spreadsheets, pandas, R and other programs typically do to cells. */
 
 type Hint = readonly [form: RegExp, advice: string];
 
@@ -121,7 +121,7 @@ export function orState(expected: string, text: string): string {
     : `${expected}; write ${code}, not its name`;
 }
 
-/** Adds a hint to `expected` if the text marks a missing number or is a number in another form. */
+/** Adds a hint to `expected` if the text stands for a missing number, or is a number in another form. */
 export function orPlainNumber(expected: string, text: string): string {
   return withAdvice(expected, advice(numberHints, text));
 }

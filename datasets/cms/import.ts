@@ -21,7 +21,7 @@ export interface ImportOptions extends ReleaseOptions {
   codesFile: string | null;
   /** Path of CMS's totals by nation and state, with which the release is compared; null for no comparison. */
   totalsFile: string | null;
-  /** Writes a new revision even if a snapshot of the year has the same content. */
+  /** Whether to write a new revision even if a snapshot of the year has the same content. */
   force: boolean;
 }
 

@@ -40,7 +40,7 @@ const wageSpread = 0.08;
 const allowedSpread = 0.09;
 const demandSpread = 1.3;
 const sizeSpread = 1.2;
-/** Medicare pays a share of the allowed amount. This is the relative sigma of that share, whose distribution is normal. */
+/** Relative sigma of the share of the allowed amount that Medicare pays. The share's distribution is normal. */
 const paymentSpread = 0.01;
 /** Few hospitals have most of the outlier services. */
 const outlierSpread = { services: 1.5, amount: 0.3 };
@@ -62,7 +62,7 @@ export interface SampleOptions {
 
 /**
  * Generates a synthetic snapshot, the same on any machine for equal options. Years with the same rows and seed have the
- * same facilities and nearly the same procedures at each, but different amounts. O(rows).
+ * same facilities and nearly the same procedures at each, but different amounts.
  *
  * @throws DataError when `rows` is out of range
  */
@@ -238,7 +238,7 @@ function rowsFor(
   const chargeGrowth = 1 + yearlyGrowth.charge * years;
   const allowedGrowth = 1 + yearlyGrowth.allowed * years;
 
-  /** Logarithm of each row's services, plus a constant; −Infinity for procedures that are too rare in the nation. */
+  /** Logarithm of each row's demand, from which its services follow; −Infinity for procedures too rare in the nation. */
   const volume = new Float32Array(count);
   /** Each procedure's row with the most volume. It is priced unless the procedure is too rare in the nation. */
   const busiest = new Int32Array(kinds).fill(-1);
@@ -311,8 +311,8 @@ function suppress(rows: Rows, volume: Float32Array): number {
 
 /**
  * Fills in services, beneficiaries, payments and outliers. Services grow with volume. The row with the least volume
- * gets the fewest services that CMS publishes, and a procedure's services add up to about its share of the nation's
- * services.
+ * gets the fewest services that CMS publishes. A procedure's services add up to about its number in the nation, scaled to
+ * the number of rows.
  */
 function measureUse(
   rows: Rows,

@@ -30,8 +30,8 @@ export async function startConsole(core: Core): Promise<RunningPart> {
   return {
     opsPages: shown,
     begin() {
-      // The files are read before the ready line. Later they may have changed. Reading them also takes so long that the
-      // first requests might not get permits in time.
+      // The files are read before the ready line, because an update may change them later. Reading them also blocks this
+      // thread for so long that the first requests might not get permits in time.
       safely(
         () => shown.loadFiles(),
         (error) => log.error({ reason: reasonOf(error) }, "the console's files can't be read"),

@@ -18,7 +18,7 @@ interface ServerState {
   /** The folder of the snapshot files, as in `DATASETS_DIR`. */
   datasets: string;
   ready: boolean;
-  /** What is wrong with the files in `STATE_DIR`; null if nothing is wrong. */
+  /** Why the state can't be written; null if it can be written. */
   fault: string | null;
 }
 

@@ -6,9 +6,10 @@ import type { Metrics } from "../../shared/metrics.ts";
 import type { Account, Delivery, Store, StoredEvent } from "../../store/store.ts";
 
 /**
- * Delivers events by a channel, at least once and with backoff. Each event waits for the earlier events of its account,
- * so that an account gets its events in order. Retries get at most half of the slots, so that slow receivers don't
- * delay first tries. If all slots are taken, a first try may abort the try that has run longest.
+ * Delivers events by a channel, with backoff, up to `maxTries` times. A receiver may get an event twice. An event waits
+ * while earlier events of its account are pending, so that an account gets its events in order. Retries get at most half of
+ * the slots, so that slow receivers don't delay first tries. If all slots are taken, a first try may abort the try that has
+ * run longest.
  */
 
 const minute = 60;
@@ -34,7 +35,7 @@ const pausesMs = pausesSeconds.map((seconds) => seconds * 1000);
 /** The wall clock counts as set if its difference from the steady clock changes by at least this many milliseconds. */
 const minStepMs = 100;
 
-/** `impossible` means that nothing was sent and that retrying wouldn't help. */
+/** The result of a try. `impossible` means that nothing was sent, and that a retry wouldn't help. */
 interface Outcome {
   kind: "delivered" | "retry" | "failed" | "impossible";
   answer: string;
@@ -92,7 +93,7 @@ export class Outbox {
   /** Milliseconds by which the wall clock is ahead of the steady clock. */
   #aheadMs: number | undefined;
   #isStopped = false;
-  /** When the oldest pending event was made, and since when this process knows it, by the steady clock. */
+  /** The time at which the oldest pending event was made, and the steady time at which this process first saw it. */
   #oldestPending: { createdAt: number; knownMs: number } | undefined;
 
   /** @param tries made by `triesCounter` @param write runs a function that stores a result in a transaction */
@@ -110,7 +111,7 @@ export class Outbox {
     this.#tries = tries;
   }
 
-  /** Starts the due deliveries that find a slot. Resolves when the started deliveries are finished. */
+  /** Starts the due deliveries for which there is a slot. Resolves when the started deliveries are finished. */
   async deliverDue(now: Date, steadyMs: number): Promise<void> {
     for (const [id, record] of this.#unrecorded)
       if (!this.#recording.has(id)) {
@@ -157,8 +158,8 @@ export class Outbox {
   }
 
   /**
-   * Moves the times of planned tries when the wall clock is set. Another server, or this one before a restart, may have
-   * planned a try by a clock that was ahead. Such a try waits no longer than its pause from now.
+   * Moves the times of planned tries when the wall clock is set. Another server, or this server before a restart, may have
+   * planned a try by a clock that was ahead. Such a try is moved, so that it waits no longer than its pause.
    */
   #followClock(now: Date, steadyMs: number): void {
     const { channel } = this.#sender;
@@ -248,7 +249,7 @@ export class Outbox {
     const over = { id, channel, tries, next_try_at: null, last_answer };
     if (kind === "delivered") return { ...over, state: "delivered" };
     if (kind !== "retry" || tries >= maxTries) return { ...over, state: "failed" };
-    // Expresses the start by the wall clock as it is set now. The clock may have been set since the try began.
+    // Converts the try's start to the wall clock as it is now. The clock may have been set after the start.
     const startedAt = Math.round(startedMs + (this.#aheadMs ?? 0));
     return { ...over, state: "pending", next_try_at: startedAt + pausesSeconds[tries - 1] * 1000 };
   }

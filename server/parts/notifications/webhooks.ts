@@ -31,7 +31,7 @@ const noWebhook = {
   webhook_old_secret_until: null,
 } as const;
 
-/** Makes the sender of posts to accounts' webhooks. Status 410 removes the account's webhook. */
+/** Makes the sender of posts to accounts' webhooks. If a post is answered with 410, the account's webhook is removed. */
 export function webhookSender(store: Store, options: PostOptions): Sender {
   return {
     channel: "webhook",

@@ -27,7 +27,7 @@ import { errorReply, unavailable } from "./reply.ts";
 import type { PortalSettings } from "./settings.ts";
 import { checkOpen, confirmSignup, linkFields, type SignupOptions, signUp, signupFields } from "./signups.ts";
 
-/** Runs the actions that people request on the portal: limits and checks callers, and finds the action of a path. */
+/** Runs the actions that people request on the portal. Limits and checks callers, and finds the action of a path. */
 
 export interface PortalOptions
   extends Pick<Core, "store" | "log" | "mailer" | "change" | "takeEffect" | "fault"> {
@@ -43,9 +43,9 @@ const maxClients = 10_000;
  * allowed.
  */
 const clientBurst = maxPostsPerClient;
-/** Limits of the changes of all clients together. They are needed because each change waits for the disk. */
+/** Limits of the changes of all accounts and newcomers together. They are needed because each change waits for the disk. */
 export const [changesBurst, changesPerSecond] = [50, 10];
-/** Number of keys from which people can't create any here. The rest of the key table is kept for the operator. */
+/** When the key table has this many keys, people can't create more here. The rest of the table is for the operator. */
 const maxOwnKeys = Math.floor(maxKeys * 0.9);
 
 const missingKey = constantError("missing_api_key");
@@ -179,7 +179,7 @@ export class PortalActions {
     return result;
   }
 
-  /** Refuses new keys when the key table is full. A key too many would keep all later changes of keys from taking effect. */
+  /** Refuses new keys when the key table is nearly full. If it overflowed, later changes of keys wouldn't take effect. */
   #checkRoom(): void {
     if (this.#options.keyCount() >= maxOwnKeys)
       throw new ApiError(

@@ -1,15 +1,13 @@
 import * as v from "valibot";
 import { ApiError, echo, echoBare } from "../../api/errors.ts";
 
-/** Reads the fields of request bodies. */
-
 export function invalid(param: string, found: string, expected: string): ApiError {
   return new ApiError("invalid_parameter", `${param} is ${found}, expected ${expected}`, { param });
 }
 
 /**
- * Parses a body and checks its fields.
- * @throws ApiError when the body isn't a JSON object with the schema's fields and no others
+ * Parses a request's body and checks its fields.
+ * @throws ApiError when the body isn't a JSON object, or its fields aren't those of the schema with valid values
  */
 export function readFields<Entries extends v.ObjectEntries>(
   schema: v.StrictObjectSchema<Entries, undefined>,

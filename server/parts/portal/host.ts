@@ -17,7 +17,7 @@ const hourMs = 3_600_000;
 const renewedAfterMs = 24 * hourMs;
 /** Milliseconds that a replaced key still works, for pages that are open in a browser. */
 const overlapMs = 2 * hourMs;
-/** Milliseconds until a key expires that nobody replaces, because its server was killed. */
+/** Milliseconds until a key expires if nobody replaces it, because its server was killed. */
 const keyLivesMs = renewedAfterMs + overlapMs;
 
 interface HostOptions extends Omit<PortalOptions, "publicUrl"> {
@@ -77,8 +77,8 @@ export class PortalHost {
   }
 
   /**
-   * Whether a stored key is the pages' current key. This server doesn't let it expire: otherwise it would stop working
-   * before it is replaced when the clock jumps, for example after a virtual machine was suspended.
+   * Whether a stored key is the pages' current key. This server doesn't let that key expire. Otherwise the key would stop
+   * working before it is replaced if the clock jumps, for example after a virtual machine was suspended.
    */
   isCurrent({ hash, expires_at }: Pick<StoredKey, "hash" | "expires_at">): boolean {
     return this.#key !== null && expires_at === this.#madeAt + keyLivesMs && hashKey(this.#key).equals(hash);
@@ -100,7 +100,7 @@ export class PortalHost {
       // The account may have been deleted since the start.
       if (known === undefined && !mayMakeAccount) throw noPortalAccount(name);
       const account = known ?? store.accounts.create({ name, ...made }, now());
-      // This also makes the server let the replaced key expire. After the clock was set back, its expiry stays.
+      // This also makes the server let the replaced key expire. If the clock was set back, the expiry doesn't change.
       if (replaced !== undefined)
         store.keys.expire(
           replaced.id,
@@ -118,7 +118,7 @@ export class PortalHost {
     this.#stored = [...this.#stored.slice(-1), { id, madeAt }];
   }
 
-  /** Replaces the pages' API key if it is a day old. @returns whether the key, and so the pages, have changed */
+  /** Replaces the pages' API key if it is a day old. @returns whether the key has changed; then the pages change, too */
   async renewKey(): Promise<boolean> {
     const age = this.#options.now().getTime() - this.#madeAt;
     // A negative age means that the clock was set back.

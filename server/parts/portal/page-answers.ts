@@ -10,8 +10,8 @@ import { Failure, isAbsence, type Known } from "./browser/answers.ts";
  */
 
 /**
- * Targets whose answers pages hardly ever share: those of a place, a hospital or a search. If they were kept, they would
- * evict the shared answers, and most of the garbage collection would be for them.
+ * Matches paths and queries of a place, a hospital or a search. Pages hardly ever share their answers. If these were kept,
+ * they would evict the shared answers, and most of the garbage collection would be for them.
  */
 const hardlyShared = /\/(facilities|search|pages)\b|[?&](state|near)=/;
 
@@ -30,7 +30,7 @@ export class PageAnswers {
     this.#read = read;
   }
 
-  /** @param target path and query @throws ApiError for every fault except absent data */
+  /** @param target path and query @throws ApiError for faults other than 400 and 404, which become a `Failure` */
   at(target: string): PageAnswer {
     const kept = this.#kept.get(target);
     if (kept !== undefined) return kept;

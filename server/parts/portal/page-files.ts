@@ -1,8 +1,6 @@
 import type { WebFile } from "../../shared/messages.ts";
 
-/** Finds the portal's files by path. */
-
-/** Paths of the files that are served at several URL paths. */
+/** Names of the pages that are served at several paths. */
 export const facilityPage = "/facilities/*";
 export const embedPage = "/embed/*";
 export const missingPage = "/*";

@@ -8,8 +8,6 @@ import { embedPage, facilityPage, missingPage } from "./page-files.ts";
 import { statesSvg } from "./states-svg.ts";
 import { writeBlank } from "./written.ts";
 
-/** Makes the portal's pages. */
-
 /** The script of each page, and its title if the title doesn't depend on the URL. */
 const pages: Readonly<Record<string, readonly [script: string, title?: string]>> = {
   "/": ["explore.ts"],
@@ -28,7 +26,7 @@ const description =
   "What each US hospital charges for an outpatient procedure, and what Medicare allows: explore, compare, download.";
 export class Pages {
   readonly #assets = readAssets("/portal/", "parts/portal", { "states.svg": statesSvg() });
-  /** The pages read this document without a key. */
+  /** The pages link to this document, which needs no key. */
   readonly #openapi = webFile("/openapi.json", "application/json", openapiDocument(), "changing");
 
   /** Makes all files that the portal serves: the assets, the pages and the OpenAPI document. */

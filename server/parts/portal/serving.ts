@@ -17,11 +17,11 @@ import { missingPage, PageFiles } from "./page-files.ts";
 import { tooMany } from "./rate-limits.ts";
 import { errorReply, unavailable } from "./reply.ts";
 
-/** Answers requests for the portal's pages and assets, and passes its posts to the control thread. */
+/** Answers requests for the portal's pages and assets, and passes posts to the control thread. */
 
 /**
- * Milliseconds of CPU time per second that the page thread may spend on a serving thread's pages. A page takes some milliseconds.
- * The limit is needed because these requests have no key, and in a container they may slow down other requests.
+ * Milliseconds of CPU time per second that the page thread may spend on a serving thread's pages. The limit is needed
+ * because requests for pages have no key, and may slow down other requests in a container.
  */
 export const writingMsPerSecond = 100;
 /** Milliseconds of unused CPU time that may be saved up for later pages. */
@@ -96,8 +96,8 @@ export class Portal {
   }
 
   /**
-   * Lets the page thread write the numbers for a URL into a page. Returns undefined for a page without numbers, beyond
-   * the budget, and if the page thread can't write it.
+   * Lets the page thread write the numbers for a URL into a page. Returns undefined if the page has no numbers, if the
+   * budget is used up, or if the page thread can't write the page.
    */
   #written(
     page: WebFile,

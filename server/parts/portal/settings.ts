@@ -10,7 +10,7 @@ const maxAddressRate = 1_000_000;
 const maxAddressDaily = 1_000_000_000;
 /** Label by which every server recognizes the pages' keys. */
 export const pagesLabel = "pages";
-/** Name of the account whose key the pages use if `STATE_DIR` isn't set. */
+/** Default of `PORTAL_ACCOUNT` if `STATE_DIR` isn't set. */
 const trialAccount = "explore";
 
 export const settingTable = {

@@ -51,7 +51,7 @@ export interface SignupOptions extends Pick<Core, "store" | "log" | "mailer"> {
   settings: PortalSettings;
   /** The portal's URL for links, without a slash at the end. */
   publicUrl: string;
-  /** Runs a change in a transaction, perhaps several times. So the change has to read everything that it depends on. */
+  /** Runs a change in a transaction, perhaps several times. So the change must itself read what it depends on. */
   write<Result>(now: Date, work: () => Result): Promise<Result>;
 }
 
@@ -67,7 +67,8 @@ export async function signUp(
   const { store } = options;
   /**
    * @returns the number of the mailbox's signups within a day
-   * @throws ApiError beyond a limit, or if no link is mailed and the mailbox has an account
+   * @throws ApiError if the client's or the server's limit is reached, or if no link is mailed and the mailbox has an
+   * account
    */
   const check = () => {
     const counts = store.signups.countsSince(dayBefore(now), signup);
@@ -128,8 +129,7 @@ async function mail(email: Email, { mailer, log }: SignupOptions): Promise<void>
 }
 
 /**
- * Makes the account of a mailed link. Returns an error reply if the mailbox has an account already; then the link is
- * used up, too.
+ * Makes the account of a mailed link. If the mailbox has an account already, uses the link up and returns an error reply.
  * @throws ApiError when the link isn't valid
  */
 export async function confirmSignup(token: string, options: SignupOptions, now: Date): Promise<PortalReply> {

@@ -6,7 +6,7 @@ import { PageAnswers } from "./page-answers.ts";
 import { PageFiles } from "./page-files.ts";
 import { write } from "./written.ts";
 
-/** Writes the numbers for an address into a page, in the page thread. */
+/** Writes the numbers for a URL into a page, in the page thread. */
 
 /** Maximum UTF-8 bytes per UTF-16 code unit of a string. */
 const maxLetterBytes = 3;

@@ -6,11 +6,11 @@ import type { PageAnswers } from "./page-answers.ts";
 
 /**
  * Writes the numbers for a URL into the page, for link previews, browsers without JavaScript and a first view without
- * requests. The page is drawn by the browser's components. It contains the API's answers, so that its script can draw it
- * again.
+ * requests. The components are those of the browser. The page contains the API's answers, so that the script can draw the
+ * page again.
  */
 
-// This isn't a static import, because the server's type check would then get the types of a browser.
+// With a static import, the server's type check would get a browser's types.
 const { draw }: { draw: Draw } = await import(new URL("browser/draw.ts", import.meta.url).href);
 
 /** The parts of a page's HTML that depend on its URL. */

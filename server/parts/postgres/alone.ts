@@ -25,7 +25,7 @@ export class Alone {
   /** When this process found the database away, by the steady clock. */
   readonly #fromMs: number;
   readonly #buckets = new Map<number, Bucket>();
-  /** What was admitted before a restart. It may be reported already, so nothing is added to it. */
+  /** What was admitted before a restart or in an earlier outage. It may be reported already, so nothing is added. */
   readonly #earlier: readonly AdmittedAlone[];
   /** What this process has admitted, by month. */
   readonly #admitted = new Map<number, Omit<AdmittedAlone, "since">>();
@@ -40,7 +40,7 @@ export class Alone {
     this.#earlier = options.store.away.all();
     // After a restart, the same outage goes on.
     const since = this.#earlier.find((one) => one.since > 0)?.since ?? wallMs;
-    // A beginning in the future was stored by a clock that was ahead. In this case, the outage begins now.
+    // A start in the future was stored by a clock that was ahead. Then the outage counts from now.
     this.#beforeMs = Math.max(0, wallMs - since);
     this.#fromMs = nowMs;
     this.#admittedIn(month);
@@ -52,8 +52,8 @@ export class Alone {
   }
 
   /**
-   * Grants permits of a month from each account's bucket, which holds `burst` tokens and was empty when the database
-   * went away.
+   * Grants permits of a month from each account's bucket. A bucket holds `burst` tokens, and was empty when this process
+   * found the database away.
    */
   take(asked: readonly Asked[], month: number, nowMs: number): Taken {
     return { month, grants: asked.flatMap((one) => this.#grant(one, month, nowMs) ?? []) };

@@ -9,8 +9,8 @@ import { installation, schemaVersion } from "./schema.ts";
 const maxAnswerMs = 2000;
 const maxStatementMs = 1000;
 /**
- * Maximum milliseconds between two tries to connect. The pause is longer if there was no answer, because hanging
- * backends pile up.
+ * Maximum milliseconds between two tries to connect. After a try without an answer, `maxHangingPauseMs` is the maximum,
+ * because hanging backends pile up.
  */
 const maxPauseMs = 1000;
 const maxHangingPauseMs = 30_000;
@@ -116,7 +116,6 @@ export class Database {
   }
 }
 
-/** A host that can't be used. */
 class Unusable extends Error {
   readonly isLasting: boolean;
   readonly error: Error;
@@ -170,7 +169,7 @@ async function open(url: string, mayInstall: boolean): Promise<Client> {
 async function openBy(asked: URL, mode: string, place: string, mayInstall: boolean): Promise<Client> {
   const url = new URL(asked);
   url.searchParams.set("sslmode", mode);
-  // `pg` reads modes as libpq does only if it is told to.
+  // Without this parameter, `pg` reads modes differently from libpq.
   url.searchParams.set("uselibpqcompat", "true");
   const client = new Client({
     connectionString: url.href,

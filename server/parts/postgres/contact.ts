@@ -43,7 +43,10 @@ export class Contact {
     this.#failingMs = undefined;
   }
 
-  /** Whether no read, or none of the calls that were due, has succeeded for `awayMs` in which this thread ran. */
+  /**
+   * Whether the database is away: no read has succeeded for `awayMs`, or all calls have failed for `awayMs`. Time in which
+   * this thread didn't run doesn't count.
+   */
   isLost(nowMs: number): boolean {
     this.#leaveOut(nowMs - this.#lookedMs - maxLookMs, nowMs);
     this.#lookedMs = nowMs;

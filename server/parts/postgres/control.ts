@@ -19,7 +19,7 @@ import { takeTurn } from "./turns.ts";
 
 /**
  * Shares accounts and ceilings with other servers through PostgreSQL. While PostgreSQL is away, this server admits
- * requests alone.
+ * requests alone, for at most `graceMs`.
  */
 
 /** Milliseconds between reads of accounts and keys. A call for permits may bring changes sooner. */
@@ -30,10 +30,7 @@ const saveMs = 1000;
 const lookMs = 100;
 export const maxStartMs = 5000;
 const startStepMs = 100;
-/**
- * Seconds of a turn to deliver events. A delivery begins only if the rest of the turn is longer than the delivery's
- * time-out.
- */
+/** Seconds of a turn to deliver events. A delivery begins only while more than `maxDeliveryMs` of the turn are left. */
 const turnSeconds = 15;
 const turnMs = 2000;
 const maxDeliveryMs = 10_000;
@@ -67,7 +64,7 @@ function takeValues(asked: readonly Asked[], id: string | null): unknown[] {
   ];
 }
 
-/** Reads the accounts. Permits are got after a call of `begin`. */
+/** Shares this server's state. Reads the accounts. Permits can be taken after `begin` was called. */
 export async function shareState({ urls, graceMs }: Options, context: PartContext): Promise<SharedState> {
   const { store, log, metrics, atEnd, unlessStopping } = context;
   /** Repeats work that may take longer than the interval. Skips a run if the last run isn't done. */
@@ -240,7 +237,7 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
         const tried = failed.map(({ account }) => ({ account, want: 0, back: 0, backMonth: table.month }));
         await calls.query(takeSql, takeValues(tried, null));
       };
-      /** Reports what was admitted alone, until the database has counted it. */
+      /** Reports what was admitted alone. A report is removed when the database has counted it. */
       const report = async () => {
         for (const { id, month, used } of store.away.all()) {
           const rows = Array.from(used, ([account, count]) => ({
@@ -255,7 +252,7 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
           store.away.remove(id);
         }
       };
-      // Connects and reads now, so that the first request doesn't wait for a connection and finds current accounts.
+      // Connects and reads now. So the first request doesn't wait for a connection, and finds current accounts.
       await unlessAway(async () => {
         await calls.query("SELECT 1");
         await directory.read();

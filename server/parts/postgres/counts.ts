@@ -122,7 +122,7 @@ export class Counts {
     const months = this.#known.get(account);
     const known = months?.get(month);
     if (known !== undefined) return known.used;
-    // If only earlier months are known, this month had no requests when the counts were read.
+    // If an earlier month is known, this month had no requests when the counts were read.
     const isLater = [...(months?.keys() ?? [])].some((each) => each < month);
     return isLater ? 0 : undefined;
   }
@@ -149,7 +149,7 @@ export class Counts {
     });
   }
 
-  /** Records the events of crossed thresholds. The database keeps each event once. */
+  /** Records the events of crossed thresholds. An event that another server has recorded isn't stored again. */
   async record(): Promise<void> {
     if (this.#crossed.size === 0) return;
     const crossed = [...this.#crossed];
@@ -169,7 +169,7 @@ export class Counts {
   }
 
   /**
-   * Reads the counts that have changed since the last read, for /usage and lists.
+   * Reads the counts that have changed since the last read.
    * @param steadyMs a steady clock, by which a step of the database's clock is noticed
    */
   async read(database: Pick<Database, "query">, steadyMs: number): Promise<void> {
@@ -179,7 +179,7 @@ export class Counts {
     const rows = found.flatMap(({ account, ...row }) => (account === null ? [] : { account, ...row }));
     const early = rows.filter(({ month, at_month }) => month === at_month + 1);
     if (early.length > 0) await database.query(storeDays, [early.map(({ account }) => account)]);
-    // An account's days change with its first call of a day. The days since the call before may be new.
+    // An account's days change with its first call of a day. The days since the previous call may be new.
     const changed = rows.filter(({ account, day }) => this.#daysReadOn.get(account) !== day);
     const days = await database.query<{ account: string; day: string; used: number }>(
       `SELECT account, to_char(day, 'YYYY-MM-DD') AS day, used FROM hcqs.days

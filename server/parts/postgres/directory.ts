@@ -89,7 +89,7 @@ export class SharedDirectory {
     return turn;
   }
 
-  /** @returns false if the change wasn't made and has to be tried again, because another server's change came in between */
+  /** @returns false if the change wasn't made and has to be tried again */
   async #write(rows: readonly Row[], use: ImportedUse | undefined): Promise<boolean> {
     const { version, id: before } = this.#store.directory.position() ?? { version: 0, id: null };
     const values = [

@@ -14,7 +14,7 @@ const minCallMs = 10;
 const maxCalls = 3;
 /** Half-life of the mean demand, in milliseconds. */
 const halfLifeMs = 200;
-/** Minimum permits to get in advance. If fewer are expected to be needed, none are got. */
+/** Minimum permits to get in advance. If fewer would be got, none are. */
 const leastAhead = 2;
 /** Maximum permits to get in advance, as a share of what is left of the quota. */
 const mostAhead = 1 / 8;
@@ -127,7 +127,7 @@ export class Permits {
   #calls = 0;
   #calledMs = Number.NEGATIVE_INFINITY;
   #tickedMs: number;
-  /** Mean milliseconds of a call. Before the first answer, a guess that leaves calls for requests that come later. */
+  /** Mean milliseconds of a call. It begins with a high guess, so that the first requests don't use up all calls. */
   #roundTripMs = 100;
   /** Number of answers that the mean is over, at most 8. */
   #measured = 0;
@@ -198,10 +198,7 @@ export class Permits {
     if (isIdle && pool.waiting === 0 && pool.backs.size === 0) this.#pools.delete(slot);
   }
 
-  /**
-   * Gives the permits held to requests that wait. These permits came while the requests began to wait, so the requests
-   * need no call.
-   */
+  /** Gives permits that the table holds to requests that wait. Such permits arrived while the requests began to wait. */
   #useHeld(pool: Pool, nowMs: number): void {
     this.#expire(pool, nowMs);
     if (pool.waiting === 0) return;

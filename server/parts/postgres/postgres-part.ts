@@ -21,7 +21,7 @@ const parameters: readonly string[] = [
 
 /**
  * Splits a URL with several hosts into URLs with one host each, in the same order.
- * @throws DataError that shows nothing of the URL's values
+ * @throws DataError when the URL isn't valid; the error shows none of its values
  */
 export function databaseUrls(text: string): string[] {
   const written = writtenUrl(text);

@@ -1,7 +1,5 @@
 import type { Database } from "./connection.ts";
 
-/** Turns among the servers that share a database. */
-
 /**
  * Takes or renews a turn for some seconds. If a turn ends later than a new turn would end, it was taken while the
  * database's clock was ahead. Such a turn counts as over, so that nobody waits for its end.

@@ -2,7 +2,7 @@ import { counted, percent } from "../../../shared/browser/format.ts";
 import { html } from "../../../shared/browser/html.ts";
 import type { State } from "../state.ts";
 
-/** Lists what needs the operator's attention, most severe first. */
+/** Lists what needs the operator's attention, faults before warnings. */
 
 export const leastRefusedShare = 0.01;
 /** Smaller shares would be written as 0%. */
@@ -13,30 +13,30 @@ const leastUnauthorizedShare = 0.05;
 const leastWrongShare = 0.2;
 /** Minimum number of other 4xx answers to mention. Fewer may come from one person who tries something. */
 const leastWrong = 20;
-/** Maximum accounts that are named with a share of refused requests. */
+/** Maximum accounts that are named as those with the most refused requests. */
 const namedAccounts = 3;
 const leastQuotaShare = 0.9;
 
 interface AttentionProps {
   state: State;
-  /** Name of the time that the shares are about, such as "an hour". */
+  /** Name of the period for all shares and counts, such as "an hour". */
   range: string;
-  /** The share of the requests in that time that were refused (429), from 0 to 1. */
+  /** Share of all requests that were refused (429), from 0 to 1. */
   refusedShare: number;
-  /** Shares of all requests that were refused because of a rate, and because of a month's quota. */
+  /** Shares of all requests that were refused by a rate, and by a month's quota. */
   overRateShare: number;
   overQuotaShare: number;
   unauthorizedShare: number;
   failedShare: number;
-  /** Number of answers in that time. The keys are those of `Sample.requests`. */
+  /** Numbers of answers, by the keys of `Sample.requests`. */
   answers: Readonly<Record<string, number>>;
-  /** Refused requests by account. */
+  /** Numbers of refused requests by account. */
   refusedBy: Readonly<Record<string, number>>;
   /** The time within which 99% of the requests were answered; undefined if that isn't slow. */
   slow: string | undefined;
 }
 
-/** Names the most common 4xx answer if there are many. 401 and 429 don't count, because other lines are about them. */
+/** Names the most common 4xx answer if there are many. 401 and 429 don't count, because other texts are about them. */
 function wrongText(answers: AttentionProps["answers"], time: string): string | false {
   const all = Object.values(answers).reduce((sum, count) => sum + count, 0);
   const wrong = Object.entries(answers)

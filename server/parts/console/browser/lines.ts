@@ -4,7 +4,7 @@ import { html } from "../../../shared/browser/html.ts";
 import { byWidth, placedLabels } from "../../../shared/browser/labels.ts";
 import type { Sample } from "./sample.ts";
 
-/** Draws live lines over time, with a legend that has the values at the pointer, and a table of the numbers. */
+/** Draws lines over time, with a legend that has the values at the pointer, or lists the numbers in a table. */
 
 interface Series {
   name: string;
@@ -18,11 +18,11 @@ interface Series {
 interface LinesProps {
   title: string;
   samples: Sample[];
-  /** All samples merged. The legend shows them unless the pointer is on the drawing. */
+  /** All samples merged into one. The legend shows it unless the pointer is on the drawing. */
   now: Sample | undefined;
-  /** Name of the time that the samples cover, such as "an hour". */
+  /** Name of the period that the samples cover, such as "an hour". */
   range: string;
-  /** Length of that time. */
+  /** Length of the period. */
   seconds: number;
   series: Series[];
   isLogarithmic: boolean;
@@ -137,7 +137,7 @@ interface LegendProps extends Pick<LinesProps, "series" | "text"> {
   time: string;
 }
 
-/** Values have a fixed width, so that the layout doesn't shift. */
+/** Values have a minimum width, so that the layout rarely shifts. */
 function Legend({ series, sample, time, text }: LegendProps) {
   return html`<ul class="legend" aria-hidden="true">
     <li class="time">${time}</li>
@@ -149,7 +149,7 @@ function Legend({ series, sample, time, text }: LegendProps) {
   </ul>`;
 }
 
-/** Lists the drawn numbers. */
+/** Lists the numbers in a table. */
 function Steps({ title, samples, series, text }: LinesProps) {
   return html`<table><caption class="quiet">${title}, newest first</caption>
     <thead><tr><th scope="col">Until</th>${series.map(({ name }) => html`<th scope="col" class="number">${name}</th>`)}</tr></thead>

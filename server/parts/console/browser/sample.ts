@@ -4,7 +4,7 @@
 export const keptSeconds = 600;
 export const keptMinutes = 1440;
 
-/** The traffic of about one second or minute. Rates are per second. */
+/** The traffic of about a second or a minute, or of a longer time if samples were merged. Rates are per second. */
 export interface Sample {
   /** End of the sample, in Unix seconds. */
   at: number;
@@ -13,21 +13,21 @@ export interface Sample {
   /** Requests per second. Keys are `<route> <status>`. */
   requests: Record<string, number>;
   /**
-   * Numbers of timed requests by bucket, ascending. A bucket reaches from half its bound to the bound, in microseconds.
-   * Empty buckets are left out.
+   * Numbers of timed requests by bucket, in ascending order. A bucket has times from half its bound to its bound, in
+   * microseconds. Empty buckets are left out.
    */
   times: [bound: number, requests: number][];
   /** The median in microseconds, computed from `times`. Like `p90` and `p99`, it is null if there were no requests. */
   p50: number | null;
   p90: number | null;
   p99: number | null;
-  /** Requests that were refused because of any limit. */
+  /** Refused requests (429) per second, whatever the reason. */
   refused: number;
-  /** Requests that were refused because of an account's rate. */
+  /** Requests per second that were refused because an account's limit per second was reached. */
   overRate: number;
-  /** Requests that were refused because of a month's quota. */
+  /** Requests per second that were refused because a month's quota was used up. */
   overQuota: number;
-  /** Refused requests by account, for the accounts with the most. */
+  /** Refused requests per second by account, for the accounts with the most. */
   refusedBy: Record<string, number>;
   unauthorized: number;
   bytes: number;
@@ -59,8 +59,8 @@ function pooled(samples: readonly Sample[]): Sample["times"] {
 }
 
 /**
- * Returns the samples of the last seconds. For more than `keptSeconds` they are samples of minutes, followed by the samples
- * of the seconds after the last minute.
+ * Returns the samples of the last seconds. For more than `keptSeconds`, returns samples of minutes, followed by samples of
+ * the seconds after the last minute.
  */
 export function samplesOf(seconds: number, samples: readonly Sample[], minutes: readonly Sample[]): Sample[] {
   const begin = (samples.at(-1)?.at ?? 0) - seconds;
@@ -69,17 +69,17 @@ export function samplesOf(seconds: number, samples: readonly Sample[], minutes: 
   return [...whole, ...samples.filter(({ at }) => at > rest)];
 }
 
-/** Merges samples into one for each step of a time, such as ten seconds. Steps begin at round times of the clock. */
+/** Merges samples into one sample for each step, such as ten seconds. Steps begin at round times of the clock. */
 export const inSteps = (samples: readonly Sample[], seconds: number): Sample[] =>
   [...Map.groupBy(samples, ({ at }) => Math.ceil(at / seconds)).values()].map(merged);
 
 /**
- * Merges at least one sample into one: the mean of rates, the percentiles of all requests' times, and the maximum of
- * connections and of memory.
+ * Merges one or more samples. The result has the means of rates, the percentiles of all requests' times, and the maxima of
+ * connections and memory.
  */
 export function merged(samples: readonly Sample[]): Sample {
   const seconds = samples.reduce((sum, one) => sum + one.seconds, 0);
-  // Rates are so exact that a single request in a day can be computed from them.
+  // The rate must be exact enough for a single request in a day.
   const rounded = (sum: number) => Math.round((sum / seconds) * 1e6) / 1e6;
   const meanByName = (of: (sample: Sample) => Record<string, number>) => {
     const sums: Record<string, number> = {};

@@ -8,9 +8,9 @@ import type { State } from "../state.ts";
 type Props = { state: State };
 
 interface AccountsProps extends Props {
-  /** Name of the time that the refused requests are about, such as "an hour". */
+  /** Name of the period of `refusedBy`, such as "an hour". */
   range: string;
-  /** Refused requests by account in that time. */
+  /** Numbers of refused requests by account. */
   refusedBy: Readonly<Record<string, number>>;
 }
 

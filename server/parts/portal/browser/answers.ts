@@ -19,7 +19,7 @@ export type SearchAnswer = InferOutput<typeof responses.searchResponse>;
 export type DatasetsAnswer = InferOutput<typeof responses.datasetsResponse>;
 export type Dataset = DatasetsAnswer["data"][number];
 export type Absent = NonNullable<SearchAnswer["absent"]>[number];
-/** A city with its state, as a parameter of the API. */
+/** A ZIP code, or a city with its state, as a parameter of the API. */
 export interface PlaceMeant {
   near: string;
 }
@@ -29,9 +29,9 @@ export const base = "/api/v1";
 
 interface FailureDetails {
   param?: string | undefined;
-  /** The cities that `near` may mean. */
+  /** The ZIP code or the cities that `near` may mean. */
   places?: readonly PlaceMeant[] | undefined;
-  /** What the words of a search ask for that this data can't have. */
+  /** Things that a search names and that this data can't have. */
   absent?: readonly Absent[] | undefined;
   retrySeconds?: number | undefined;
 }
@@ -58,9 +58,9 @@ export class Failure extends Error {
 }
 
 /**
- * Returns the answers at some paths, or failures where there is no data. A view asks for as many answers at once as it
- * can, because a browser waits for each call. In a browser, a call throws while an answer is missing, and the view is
- * made again once it is there. So a view is made by a function without side effects.
+ * Returns the answers at some paths, or failures where there is no data. In a browser, a call throws while an answer is
+ * missing, and the view is made again when the answer has arrived. So a view must be made by a function without side
+ * effects. A view should ask for many answers in one call, because a browser waits for each call.
  */
 export type Ask = <Answers extends object[]>(
   ...paths: { [I in keyof Answers]: string }
@@ -72,22 +72,22 @@ export type Known = Record<string, { answer: object } | { failed: [number, strin
 export const unlessFailed = <T extends object>(answer: T | Failure | null): T | null =>
   answer instanceof Failure ? null : answer;
 
-/** Whether an error means that there is no data for the arguments. The same request would fail again. */
+/** Whether an error means that there is no data for the arguments, or that they are invalid. A retry would fail, too. */
 export const isAbsence = (error: unknown): error is Failure =>
   error instanceof Failure && (error.status === 404 || error.status === 400);
 
-/** Whether a data year or version is among the data. True if the data isn't known. */
+/** Whether a data year or version is served. True if the served versions aren't known. */
 export const isServed = (name: string, datasets: readonly Dataset[] = []) =>
   datasets.length === 0 || datasets.some((one) => [String(one.data_year), one.data_version].includes(name));
 
-/** Splits the data versions in an address, separated by commas, into those among the data and the others. */
+/** Splits a URL's data versions, separated by commas, into versions that are served and versions that aren't. */
 export function servedOf(versions: string | null, datasets: readonly Dataset[] | undefined) {
   const all = versions?.split(",") ?? [];
   const kept = all.filter((one) => isServed(one, datasets));
   return { kept, gone: all.filter((one) => !kept.includes(one)) };
 }
 
-/** Makes a path of the API without parameters that are null or empty. @param version a data version or a year */
+/** Makes an API path. Leaves out parameters that are null or empty. @param version a data version or a year */
 export function pathOf(
   path: string,
   parameters: Record<string, string | number | null> = {},

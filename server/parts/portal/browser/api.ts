@@ -2,8 +2,8 @@ import { type Ask, Failure, isAbsence, type Known } from "./answers.ts";
 import { context, drawIn, type PageSettings } from "./context.ts";
 
 /**
- * Reads the settings and answers that the server has put into the page. Sends requests with the visitor's key, or else with
- * the key of `PORTAL_ACCOUNT`.
+ * Reads the settings and answers that the server has put into the page. Sends requests with the visitor's key, or with the
+ * pages' key if this browser has no key.
  */
 
 function settingsIn(page: Document): PageSettings {
@@ -40,7 +40,7 @@ export function begin(): void {
     know(path, "answer" in one ? one.answer : new Failure(...one.failed));
 }
 
-/** Gets the settings again, because the server replaces the pages' key daily. @returns whether the key has changed */
+/** Gets the settings again. The server replaces the pages' key daily. @returns whether the key has changed */
 async function renewSettings(): Promise<boolean> {
   const { settings } = context;
   const response = await reached(fetch("/", { cache: "no-store" }));
@@ -73,7 +73,7 @@ export function keepKey(key: string | null): void {
 
 const currentKey = () => ownKey() ?? context.settings.key;
 
-/** Sends a GET, and retries a few times if the rate is exceeded. @param path with `base` and query @throws Failure */
+/** Sends a GET. Retries a few times if the rate is exceeded. @param path with `base` and query @throws Failure */
 export async function get<T>(path: string): Promise<T> {
   return answerIn(await inTime(() => request(path)));
 }
@@ -96,8 +96,7 @@ async function inTime(tryIt: () => Promise<Response>): Promise<Response> {
 
 /**
  * Sends a request with the current key. If the server doesn't know the pages' key any more, renews the key and sends
- * the request again.
- * @returns the response, whatever its status
+ * the request again. Returns the response, whatever its status.
  * @throws Failure when there is no response
  */
 export async function request(path: string, options: RequestInit = {}): Promise<Response> {
@@ -136,7 +135,7 @@ async function failureOf(response: Response): Promise<Failure> {
   return new Failure(response.status, type, message, { param, places, absent, retrySeconds });
 }
 
-/** The latest answers by path, oldest first. With them, the back button shows a view immediately. */
+/** The latest answers by path, oldest first. With them, the back button can show a view without a request. */
 const known = new Map<string, { answer: object | Failure; atMs: number }>();
 const maxKnownAnswers = 60;
 const maxKnownMs = 300_000;
@@ -156,8 +155,8 @@ function knownAt(path: string): object | Failure | undefined {
 }
 
 /**
- * Returns an answer, or a failure if there is no data for the arguments. Keeps both for some minutes, and shares
- * requests in flight. @throws Failure of any other kind
+ * Returns an answer, or a failure if there is no data for the arguments. Keeps the result for some minutes. Calls for the
+ * same path share a request in flight. @throws Failure of any other kind
  */
 export async function askOrFailure<T extends object>(path: string): Promise<T | Failure> {
   const found = knownAt(path) ?? asked.get(path);
@@ -183,7 +182,7 @@ export async function ask<T extends object>(path: string): Promise<T> {
   return answer;
 }
 
-/** Thrown by a view that lacks answers. */
+/** Thrown when a view asks for answers that haven't arrived yet. */
 export class Lacking extends Error {
   readonly paths: readonly string[];
 
@@ -199,7 +198,7 @@ const askKnown: Ask = <Answers extends object[]>(...paths: { [I in keyof Answers
   return paths.map(knownAt) as { [I in keyof Answers]: Answers[I] | Failure };
 };
 
-/** Makes a view from the answers that are here already; null if some are lacking. */
+/** Makes a view from the answers that have already arrived; null if some are missing. */
 export function viewNow<T>(view: (ask: Ask) => T): T | null {
   try {
     return view(context.ask);

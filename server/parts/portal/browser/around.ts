@@ -22,13 +22,13 @@ import { isPriced } from "./words.ts";
 
 /** Finds places, and hospitals around them. */
 
-/** Maximum number of rows of a page of the API's list. */
+/** Maximum rows in a page of an API list. */
 export const maxPageRows = 100;
 
 /**
- * Returns a search with its place. If the API has found no place, or only a state, the ignored words may name a place: a
- * ZIP code, a city, a city's name that several states have, or a mistyped city with its state. A search for something
- * absent is returned unchanged.
+ * Looks for a place in the words that a search has ignored, and returns the search with that place. The words may be a ZIP
+ * code, a city, a city's name that several states have, or a mistyped city if the search has found its state. Returns the
+ * search unchanged if it has found a ZIP code or a city, or asks for something that the data can't have.
  */
 export function understood(found: SearchAnswer | Failure, year: string | null, ask: Ask) {
   if (found instanceof Failure || found.absent !== undefined) return found;
@@ -74,7 +74,7 @@ export function placesNamed(text: string, year: string | null, ask: Ask): string
   return found.status === 404 ? [text] : namesakesIn(text, found);
 }
 
-/** Returns the places that a text without a known place may mean, such as `Springfield, IL` for `Sprinfield`. */
+/** Returns the places that a text may mean if it names no known place, such as `Springfield, IL` for `Sprinfield`. */
 export function likelyPlaces(text: string, year: string | null, ask: Ask): string[] {
   const found = around(text, year, ask);
   const isUnknown = found instanceof Failure && namesakesIn(text, found).length === 0;
@@ -143,8 +143,8 @@ const among = (city: string): Option => ({
 });
 
 /**
- * Suggests circles around the city that a text names or may mean. If there are several cities, there is one suggestion for
- * each. The city that is probably meant comes first, then the others in the API's order.
+ * Suggests circles around the city that a text names or may mean. If there are several cities, suggests one circle for
+ * each. The city that is probably meant comes first. The other cities follow in the API's order.
  */
 function citiesFor(text: string, year: string | null, ask: Ask): Doubtful {
   const named = placesNamed(text, year, ask);

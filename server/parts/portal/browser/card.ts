@@ -26,7 +26,7 @@ interface CardProps {
   all?: (() => Promise<Figures>) | undefined;
   /** What follows the title on paper and in a file, such as the procedure and the year. */
   subject?: string;
-  /** Makes further texts of a saved file. @param rows number of rows in the file; undefined for the rows on the screen */
+  /** Makes texts for a saved picture and for citing. @param rows rows in the picture; undefined for as many as shown */
   saved?: (rows?: number) => Saved;
   /** Makes the source for a saved file, a frame and paper; undefined if the picture can't be saved. */
   source?: (() => Source) | undefined;
@@ -53,22 +53,22 @@ interface Saved {
 
 /** What is written next to numbers that are shown outside the page. */
 interface Source {
-  /** Compared hospitals by letter, and the origin. A saved file also names the site. */
+  /** Compared hospitals by letter, and the origin. */
   text: string;
   /** Publisher and title, versions, and warnings. */
   origin: string;
-  /** Whether the numbers are invented, which a picture says in a band. */
+  /** Whether some of the numbers are invented. A saved picture then has a warning band. */
   isSample: boolean;
 }
 
-/** Writes years as a range, or as a list if some between them are missing. */
+/** Writes years as a range, or as a list if years between the first and the last are missing. */
 export function yearsText(some: readonly number[]): string {
   const years = [...new Set(some)].sort();
   const [first, last] = [years[0], years[years.length - 1]];
   return years.length > 1 && last - first === years.length - 1 ? `${first}–${last}` : years.join(", ");
 }
 
-/** Data versions with the same title are named once, with their years: "Title, 2022–2024". */
+/** Describes the source of numbers. Versions with the same title are named once, with their years: "Title, 2022–2024". */
 export function sourceOf(
   versions: readonly string[],
   datasets: readonly Dataset[],
@@ -110,7 +110,7 @@ export function Card(props: CardProps) {
   </section>`;
 }
 
-/** Says how to check numbers that are shown outside the page. @param address the page's permanent URL */
+/** Says how to check numbers that are shown outside the page. @param address the page's permanent URL, or the host */
 const checkedAt = (address: string) =>
   `${address} has statements to check each number, under “${checkTitle}”.`;
 
@@ -147,7 +147,7 @@ function Tools(props: ToolsProps) {
   };
   const button = (text: string, work: () => Promise<void>, doing = "saving…") =>
     html`<button type="button" class="plain" aria-describedby=${id} onClick=${() => act(text, work)}>${busy === text ? doing : text}</button>`;
-  /** Saves the CSV. Its source is a column, because the file has only rows of data, and files may be joined. */
+  /** Saves the CSV. The source is a column, because a CSV file has only rows, and people may join several files. */
   const saveCsv = async () => {
     const { columns, rows } = (await all?.()) ?? figures?.() ?? { columns: [], rows: [] };
     const [head, about] =
@@ -272,7 +272,10 @@ export const groupColumns = ({ code, name }: { code: string; name: string }): Fi
   ["procedure", null, () => name],
 ];
 
-/** Makes the figures of hospitals, with the column names and the order of `/export.csv`, and what a patient pays. */
+/**
+ * Makes the figures of hospitals. Names and order of columns are those of `/export.csv`. The columns for what a patient
+ * pays and for the distance are added.
+ */
 export const priceFigures = (
   entries: readonly Entry[],
   { procedure, source }: Pick<ProcedureAnswer, "procedure" | "source">,

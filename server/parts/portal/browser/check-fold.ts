@@ -27,13 +27,14 @@ interface Statement {
   sql: string;
 }
 
-/** @param page the page's permanent URL @param api the API's path of the same figures, with the data version */
 interface CheckProps {
   dataset: Dataset;
+  /** The page's permanent URL. */
   page: string;
+  /** The API's path of the same figures, with the data version. */
   api: string;
   statements: Statement[];
-  /** The table of ZIP codes by which the hospitals around a place were chosen; null if no place is chosen. */
+  /** Names the table of ZIP codes by which the hospitals around a place were chosen; null if no place is chosen. */
   places?: string | null;
   /** Why there are no statements. */
   lacking?: string | undefined;
@@ -107,8 +108,8 @@ export function CheckView({ view }: { view: View }) {
 }
 
 /**
- * Returns the CCNs of all hospitals around a place, which a statement lists; null if no place is chosen. A long list is
- * fetched when somebody opens the fold.
+ * Returns the CCNs of all hospitals around a place, which the statements list. `ccns` is null if no place is chosen. A
+ * long list is fetched when the visitor opens the fold.
  */
 function useHospitals({ choice: { near }, list, paths }: View) {
   const [isOpen, toggle] = useState(false);

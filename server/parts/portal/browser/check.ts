@@ -41,7 +41,7 @@ export const fileOf = ({ verify, data_version }: Dataset): File =>
     ? { name: `opps-${data_version}.csv`, columns: exportColumns }
     : { name: verify.file ?? unnamedFile, columns: columnNames };
 
-/** @param conditions makes the SQL conditions of the rows, from a function that gives a column's SQL */
+/** @param conditions returns the SQL conditions of the rows; its argument returns the SQL expression of a column */
 function pricedSql(
   dataset: Dataset,
   conditions: (text: (column: keyof ColumnNames) => string) => string[],
@@ -57,7 +57,7 @@ function pricedSql(
   ) WHERE charge > 0 AND allowed > 0`;
 }
 
-/** The priced rows of all hospitals with one procedure. */
+/** The priced rows of one procedure. */
 const rowsSql = ({ dataset, code, state, ccns }: Rows) =>
   pricedSql(dataset, (text) => [
     `${text("code")} = ${quoted(code)}`,
@@ -65,7 +65,7 @@ const rowsSql = ({ dataset, code, state, ccns }: Rows) =>
     ...(ccns === null ? [] : [`upper(${text("ccn")}) IN (${ccns.map(quoted).join(", ")})`]),
   ]);
 
-/** A fifth of an amount, but at most the deductible of a hospital stay, in dollars. */
+/** A fifth of an amount in dollars, but at most the year's deductible of a hospital stay if it is known. */
 function paysSql(allowed: string, { data_year }: Dataset): string {
   const most = stayDeductibles[data_year];
   const fifth = `${allowed} / 5`;
@@ -121,7 +121,7 @@ const ofYears = (years: readonly Rows[]) =>
 const changeSql = (column: "charge" | "allowed") =>
   `(floor(1000 * quantile_cont(now.${column} / before.${column}, 0.5) + 0.5) - 1000) / 10`;
 
-/** How the amounts of hospitals with prices in two successive years changed, the earliest year first. */
+/** The changes of amounts from each year to the next, for hospitals with prices in both. The earliest year comes first. */
 export const changesSql = (years: readonly Rows[]): string =>
   `WITH priced AS (${ofYears(years)})
 SELECT now.year, count(*) AS hospitals_in_both, ${changeSql("charge")} AS percent_charge, ${changeSql("allowed")} AS percent_allowed

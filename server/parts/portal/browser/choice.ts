@@ -2,17 +2,17 @@ import { printable } from "../../../shared/browser/format.ts";
 import type { SearchAnswer } from "./answers.ts";
 import { stateOf } from "./states.ts";
 
-/** Reads the choices on the Explore page from the address, and writes them into it. */
+/** Reads and changes the Explore page's choices, which the URL holds. */
 
-/** If the data lacks this procedure, the page shows the procedure that most hospitals do. */
+/** Code of the procedure that is shown at first. If the data lacks it, the procedure that most hospitals do is shown. */
 export const defaultProcedure = "5072";
 export const maxPinned = 3;
 export const mostCompared = `No more than ${maxPinned} hospitals can be compared`;
-/** Maximum number of characters of a search by words. It is the API's maximum. */
+/** Maximum characters of a search by words, as in the API. */
 export const maxWordsLength = 200;
 export const defaultMiles = 25;
 export const radiusesInMiles = [10, defaultMiles, 50, 100];
-/** The radius, in miles, within which the nearest hospital is looked for. It is the API's maximum. */
+/** Radius in miles within which the nearest hospital is looked for. It is the API's maximum. */
 export const farthest = 500;
 
 /** The parameters of the pages with numbers. Their order in a URL doesn't change the page. */
@@ -21,7 +21,7 @@ export const parameterNames = [
   ...["with", "sort", "order", "shown"],
 ];
 
-/** The orders of the list. They have the API's names, and `pays` is the order of the allowed amounts. */
+/** The orders of the list, by the API's names. `pays` isn't in the API: it means the order by allowed amount. */
 const sorts = ["pays", "name", "charge", "allowed", "markup", "services", "distance"];
 
 /** Number of hospitals that the list shows at first. With more, the other pictures would be too far down. */
@@ -39,7 +39,7 @@ export function shownOf(parameters: URLSearchParams): number {
 
 export const nextShown = (shown: number) => Math.min(shown + step, maxShown);
 
-/** Changes of parameters that remove the chosen place and its list's order, so that the page shows the nation. */
+/** Changes of parameters that remove the chosen place and a descending order. The page then shows the nation. */
 export const nowhere = { state: null, near: null, within: null, order: null };
 
 export interface Choice {
@@ -59,10 +59,10 @@ export interface Choice {
   versions: string | null;
   /** CCNs of the hospitals to compare, at most `maxPinned`. */
   pinned: string[];
-  /** CCNs in the address beyond `maxPinned`. They are compared when others are taken off. */
+  /** Further CCNs in the URL. They are compared when hospitals before them are taken off. */
   leftOut: string[];
   sort: string;
-  /** Whether the address names the order. */
+  /** Whether the URL names the order. */
   isSorted: boolean;
   order: "asc" | "desc";
   /** How many hospitals the list shows. */
@@ -73,10 +73,10 @@ export interface Choice {
 export const isHome = ({ procedure, words, state, near, year, versions, pinned }: Choice): boolean =>
   [procedure, words, state, near, year, versions].every((one) => one === null) && pinned.length === 0;
 
-/** Matches a procedure in words, or a HCPCS code. Such a text isn't a procedure group's code, so it is searched for. */
+/** Matches a procedure in words, or a HCPCS code. Such a text is searched for, because it isn't a group's code. */
 const words = /^(?=.*\p{L}{2}|[0-9A-Z]\d{3}[0-9A-Z]$)[^\p{Cc}\ufffd]+$/iu;
 
-/** Reads the choices in an address. Invalid sort orders are ignored. */
+/** Reads the choices in a URL. Invalid sort orders are ignored. */
 export function choiceOf({ searchParams }: { searchParams: URLSearchParams }): Choice {
   const chosen = (name: string) => searchParams.get(name)?.trim() || null;
   const [near, state] = [chosen("near"), chosen("state")];
@@ -110,11 +110,11 @@ function sortedAt(near: string | null, sort: string | undefined): Pick<Choice, "
   return { isSorted, sort: isSorted ? sort : near === null ? "charge" : "distance" };
 }
 
-/** Says how many hospitals are compared; empty if there are none, or no more can be added. */
+/** Says how many hospitals are compared; empty if none are, or if no more can be added. */
 export const comparedText = ({ pinned: { length } }: Choice) =>
   length > 0 && length < maxPinned ? `${length} of ${maxPinned}` : "";
 
-/** Whether a hospital can be chosen to be compared, or be taken off. */
+/** Whether a hospital can be added to the compared hospitals, or removed from them. */
 export const canPin = ({ pinned }: Choice, ccn: string) => pinned.length < maxPinned || pinned.includes(ccn);
 
 /** Sets parameters, and deletes those that are null. */
@@ -126,7 +126,7 @@ export function setParameters(parameters: URLSearchParams, changes: Record<strin
 
 type PlaceMeant = SearchAnswer["query"]["place"];
 
-/** Chooses a place that words mean, as if the address named it. */
+/** Chooses a place that words mean, as if the URL named the place. */
 export function placedAt(choice: Choice, place: PlaceMeant): Choice {
   if (place === null) return choice;
   const { state, near } = { state: null, near: null, ...place };
@@ -155,10 +155,10 @@ export interface Option {
 }
 
 export interface Doubtful {
-  /** Why perhaps none of the suggestions is meant; empty if there is no doubt. */
+  /** Why perhaps no suggestion is meant; empty if there is no doubt. */
   doubt: string;
   options: Option[];
-  /** Whether the doubt is a question that the options answer. Then none of them is marked at first. */
+  /** Whether the doubt is a question that the options answer. Then no option is selected at first. */
   isQuestion?: boolean | undefined;
 }
 

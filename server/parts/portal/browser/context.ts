@@ -7,7 +7,7 @@ export interface PageSettings {
   /** The API key of the pages; null if the Explore page has to ask visitors for a key. */
   key: string | null;
   signup: "open" | "email" | "off";
-  /** What the form promises: the ceilings of a new account, and how long a mailed link works. */
+  /** What the signup form promises: the ceilings of a new account, and how long a mailed link works. */
   newcomers: { burst: number; quota: number; linkHours: number };
   /** Minimum milliseconds between opening the signup form and sending it. */
   minElapsedMs: number;
@@ -22,17 +22,17 @@ export interface PageSettings {
 /** What components may use while they are drawn, in place of the browser's window. */
 export interface PageContext {
   settings: PageSettings;
-  /** The page's address, which nobody may change in place. On the server it has no real host. */
+  /** The page's URL. The object must not be changed. On the server the URL has no real host. */
   url: () => URL;
   /** The visitor's own key; null if there is none, and on the server. */
   ownKey: () => string | null;
-  /** Returns answers that are here already, or throws. */
+  /** Returns answers that have already arrived, or throws. */
   ask: Ask;
   /** What was typed into a field before the script ran; null for nothing. */
   typedIn: (field: string) => string | null;
-  /** Takes the page's title and its description for link previews. */
+  /** Receives the page's title, and its description for link previews. */
   entitle: (title: string, description: string) => void;
-  /** Takes what the URL's words mean, as changes of the URL. On the server, links then start from the changed URL. */
+  /** Receives what the URL's words mean, as changes of the URL. On the server, links then start from the changed URL. */
   means: (changes: Record<string, string | null>) => void;
   /** A view calls this if the page's hospital isn't in the data. */
   misses: () => void;
@@ -49,7 +49,7 @@ export function drawIn(other: PageContext): void {
 export interface DrawnPage {
   /** HTML. */
   body: string;
-  /** Plain text, like the description. Both are empty if they don't depend on the address. */
+  /** Plain text, like the description. Both are empty if the page's components give none. */
   title: string;
   description: string;
   /** Whether the page's hospital isn't in the data. */

@@ -41,7 +41,7 @@ import { fieldExamples, type Procedure, titleOf } from "./words.ts";
 interface ControlsProps {
   choice: Choice;
   view: View | null;
-  /** What the address asks for in words; null for nothing. */
+  /** What the URL asks for in words; null for nothing. */
   words: string | null;
   /** Whether the fields are empty. A page that the server draws without numbers doesn't know its URL. */
   isBlank: boolean;
@@ -163,9 +163,9 @@ async function findProcedure(
   const suggested = unique.map((option) => ({
     ...option,
     group: undefined,
-    // With a doubt, an amount would look like the answer.
+    // If something is absent or ignored, an amount would look like the answer.
     figure: said === "" ? option.figure : undefined,
-    // Enter leads to the same page as a link with these words.
+    // Choosing the meant procedure leads to the same page as a link with these words.
     more:
       option.id === meant
         ? { procedure: null, q: text, ...(place && nowhere) }

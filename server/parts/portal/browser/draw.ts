@@ -15,7 +15,7 @@ import { NeedsScript } from "./without-script.ts";
 
 makeBy(htmlText);
 
-/** A drawn element with its component, by the names that Preact's files give to these fields. */
+/** A drawn element with its component. Preact's files have these short names for the fields. */
 interface Drawn extends VNode {
   __c?: { props: unknown; __v: unknown } | null;
 }
@@ -49,7 +49,7 @@ function pageAt(path: string, isSignup: boolean): Page {
   return title === undefined ? Missing : () => html`<${NeedsScript} title=${title} />`;
 }
 
-/** The address's host is never shown: a page is the same at all addresses of the server. */
+/** The host isn't shown in pages. A page is the same at all addresses of the server. */
 const origin = "http://page.invalid";
 
 const lacking: Ask = (...paths) => {

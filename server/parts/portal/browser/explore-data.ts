@@ -26,7 +26,7 @@ import { entryOf, isPriced, type Standings } from "./words.ts";
 
 /** Makes the view of the Explore page from the API's answers. The server makes the same view when it writes the page. */
 
-/** Maximum number of hospitals for a picture with a dot for each hospital. It is also the list's first page. */
+/** Maximum hospitals for a picture with a dot for each hospital. The list is also requested in pages of this size. */
 const mostDots = 50;
 /** Maximum number of procedures that words may mean. */
 const mostMatches = 10;
@@ -51,15 +51,15 @@ interface HospitalList {
 }
 
 export interface View {
-  /** The data year or version in the URL that isn't served any more, so the newest is shown; null if there is none. */
+  /** The data year or version in the URL if it isn't served; null otherwise. The newest is shown instead. */
   gone: string | null;
-  /** The trend's data versions in the URL that aren't served any more, other than `gone`. They are left out. */
+  /** The trend's data versions in the URL that aren't served, except `gone`. They are left out. */
   goneVersions: string[];
-  /** The data versions in the address. */
+  /** The data versions in the URL. */
   asked: Pick<Choice, "year" | "versions">;
   /** What is shown. If words are taken for one procedure, it is chosen here, and so is the place in the words. */
   choice: Choice;
-  /** What the words mean or may mean; null if the address names the procedure alone. */
+  /** What the URL's words mean or may mean; null without words, or if they don't mean the procedure in the URL. */
   search: SearchAnswer | Failure | null;
   /** What the words mean if they don't mean a procedure; null otherwise, or if nothing is found. */
   other: OtherMeaning | null;
@@ -128,7 +128,7 @@ export function lastingOf(view: View) {
   return { procedure: view.code, year, versions };
 }
 
-/** Parameters of the page's URL. Data versions that are gone stay in it, so that a reload says again that they are gone. */
+/** Parameters of the page's URL. Versions that aren't served stay in the URL, so that a reload gives the same note. */
 export function addressOf(view: View) {
   const isGone = view.gone !== null || view.goneVersions.length > 0;
   return { ...lastingOf(view), ...(isGone && view.asked) };
@@ -140,8 +140,8 @@ function servedView(choice: Choice, ask: Ask): View {
   const paths = pathsOf(code, choice);
   const { state, near, year } = choice;
   const [first, rest] = [[paths.nation, pathOf("/datasets")] as const, [paths.list, paths.trends] as const];
-  // A browser waits only once for answers that it requests together. But a state may have no prices, and each refused
-  // request would be an error on the browser's console.
+  // A browser waits only once for answers that it requests together. But a state may have no prices. The browser's console
+  // shows each refused request as an error.
   if (state === null) ask<object[]>(...first, ...rest);
   const [nation, versions] = ask<[ProcedureAnswer, DatasetsAnswer]>(...first);
   if (choice.procedure === null && nation instanceof Failure) {
@@ -216,8 +216,9 @@ function typedSearch({ typed, procedure, year }: Choice, ask: Ask): SearchAnswer
 }
 
 /**
- * Makes the view of the procedure that words surely mean, or of the only procedure that they may mean. In the second case
- * the text asks whether it is meant. Otherwise the view has no prices, so that no visitor takes them for an answer.
+ * Makes the view of the procedure that words surely mean, or of the only procedure that they may mean. In the second case,
+ * the text asks whether that procedure is meant. In all other cases the view has no prices, because visitors would take
+ * them for an answer.
  */
 function searchedView(choice: Choice, words: string, ask: Ask): View {
   const [found, versions] = ask<[SearchAnswer, DatasetsAnswer]>(

@@ -38,7 +38,7 @@ import {
 /** Puts a view of the Explore page into words. The server writes them, and the browser shows the same. */
 
 export interface ExploreWords {
-  /** The title is empty if no data has the procedure, or if the place isn't known. */
+  /** The title; empty if no procedure is shown, or if the place isn't known. */
   title: string;
   /** The sentences about the prices; null if no price was found. */
   found: {
@@ -53,9 +53,9 @@ export interface ExploreWords {
   } | null;
   /** Why no prices are shown; null if a price was found. */
   nothing: Nothing | null;
-  /** What else the visitor's words may mean; null if their meaning is sure, or no procedure is shown. */
+  /** What else the visitor's words may mean; null if there is nothing else, or no procedure is shown. */
   also: { text: string; ways: Way[] } | null;
-  /** Says that hospitals to compare are left out, or that the data version is old or gone; null if neither is true. */
+  /** Says that hospitals to compare are left out, or that a data version is old or isn't served; null otherwise. */
   note: Note | null;
 }
 
@@ -75,7 +75,7 @@ export interface Note {
   text: string;
   /** Link to the newest data version; null if the URL names no other version. */
   link: Way | null;
-  /** Whether data versions in the address are gone. Then the note stands above everything. */
+  /** Whether data versions in the URL aren't served. Then the note stands above the heading. */
   isGone: boolean;
 }
 
@@ -90,9 +90,9 @@ export function wordsOf(view: View): ExploreWords {
 }
 
 /**
- * Says that the data version shown isn't the newest, or isn't the one in the address.
+ * Says that the data version shown isn't the newest, or isn't the version in the URL.
  * @param shown the data version; undefined if nothing is shown
- * @param before what is said before; empty for nothing
+ * @param before another text for the note, which is put at its end; empty for none
  */
 export function versionNote(
   {
@@ -154,7 +154,7 @@ function pricesOf(view: View): Omit<ExploreWords, "also" | "note"> {
   return { title, found, nothing: null };
 }
 
-/** Says what else a visitor's words may mean, or asks whether the only procedure that they may mean is meant. */
+/** Says what else a visitor's words may mean. If the shown procedure isn't surely meant, asks whether it is. */
 function alsoOf({ search, nation, code }: View) {
   const found = unlessFailed(search);
   if (found === null || code === "") return null;
@@ -169,8 +169,8 @@ function alsoOf({ search, nation, code }: View) {
 }
 
 /**
- * Writes a sentence with the other year's medians, because there is no picture of only two years. It is empty for one year
- * or more than two years, and around a place, because the trend is then the nation's.
+ * Writes a sentence with the other year's medians if there are only two years, because there is no picture of two years.
+ * Otherwise the text is empty. It is also empty around a place, because the trend is then the nation's.
  */
 function yearBefore({ choice, trends, scope }: View): string {
   if (choice.near !== null) return "";
@@ -199,7 +199,7 @@ function nothingOf(view: View): Nothing {
 
 /**
  * Says that a place isn't known, or asks which of several places is meant.
- * @param isState whether the address names a state
+ * @param isState whether the URL names a state
  * @param dropped further parameters that the links remove
  */
 function unknownText(

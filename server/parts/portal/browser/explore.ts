@@ -17,7 +17,7 @@ import { exampleText, introText, tabTitle } from "./words.ts";
 
 /**
  * Shows a procedure's prices in a sentence, in pictures and as a list. A page below `/embed/` has the sentence and one
- * picture, for frames on other sites. The URL holds every choice.
+ * picture, for frames on other sites.
  */
 
 const embedded: Readonly<Record<string, typeof Charges>> = {
@@ -38,11 +38,11 @@ export function Explore({ url }: { url: URL }) {
   const words = view && wordsOf(view);
   const title = words?.title || words?.nothing?.title;
   useTitle(title, () => (view && words ? descriptionOf(view, words) : ""));
-  /** Changes of the URL that name the procedure for which its words are taken; null if there is none. */
   const meant = view && meantBy(choice, view);
   if (meant) context.means(meant);
   const [, isEmbedded, picture = "charges"] = /^\/(embed)(?:\/(\w+))?$/.exec(url.pathname) ?? [];
-  // The URL then names the data version, like a copied link. Words that are taken for one procedure become its code.
+  // When a view is shown, its data versions enter the URL, as in a copied link. Words that are taken for one procedure
+  // become its code.
   useEffect(() => {
     if (isEmbedded || !isShown || view === null || knownOf(view) === null || isHome(choice)) return;
     // The visitor may have chosen something else since the view was drawn.
@@ -64,7 +64,7 @@ export function Explore({ url }: { url: URL }) {
   </div>`;
 }
 
-/** Returns changes of the URL that name what its words are taken for; null if there are no words or several meanings. */
+/** Returns changes of the URL that replace its words by their meaning; null without words, or if they aren't clear. */
 function meantBy({ words }: Choice, { choice: { state, near, words: unclear, typed }, code }: View) {
   return words === null || unclear !== null ? null : { q: typed, procedure: code, state, near };
 }

@@ -41,15 +41,15 @@ import {
   whatYouPay,
 } from "./words.ts";
 
-/** Lists hospitals, with what a patient pays, and the amounts as dots on one scale. The heads choose the order. */
+/** Lists hospitals, with what a patient pays, and the amounts as dots on one scale. */
 
 const unusualFactor = 4;
-/** How many hospitals a sentence for citing names. */
+/** Maximum hospitals in a sentence for citing. */
 const mostCited = 5;
 /** How many rows a saved picture may have. */
 const pictureRows = [5, 10, 25];
 
-/** Writes the amount by which a list is sorted, or the charge if it is sorted by something else. */
+/** Writes the figure by which a list is sorted, or the charge if the list is sorted by name. */
 function citedAmount(entry: Priced, sort: string, year: number): string {
   const { submitted_charge: charged, medicare_allowed: allowed, services, distance } = entry;
   if (sort === "pays") return `you pay ${money(shareOf(allowed, year))}`;
@@ -139,7 +139,7 @@ export function Facilities({ view, words, scope }: PictureProps & { scope: Proce
       chosen.current = ccn;
     };
     const onClick = (event: MouseEvent) => {
-      // A click on a link doesn't choose the row, nor does selecting text.
+      // Clicking a link or selecting text doesn't choose the row.
       if (event.target instanceof Element && event.target.closest("a")) return;
       if (getSelection()?.isCollapsed !== false) pin(choice, ccn);
     };

@@ -53,7 +53,7 @@ export interface FieldProps {
   hint?: string;
   /** Why the value was refused. The text disappears when the value changes. */
   error?: string;
-  /** What is wrong with the value; empty if nothing is. It is said when the visitor leaves the field or presses Enter. */
+  /** What is wrong with the value; empty if nothing is. After an edit, the text is hidden until blur or Enter. */
   fault?: string;
   options?: readonly (readonly [value: string, title: string])[];
   [attribute: string]: unknown;
@@ -128,7 +128,7 @@ interface OpenerProps {
 export const Opener = ({ name, card, isOpen, onClick }: OpenerProps) =>
   html`<button type="button" class="plain" aria-expanded=${isOpen} aria-describedby=${card} onClick=${onClick}>${name}</button>`;
 
-/** A menu of buttons, made by `children`, below its opener. It is closed by Escape, and when the focus moves elsewhere. */
+/** A button that opens a menu, which `children` makes. The menu closes on Escape, and when the focus moves elsewhere. */
 export function Menu({
   name,
   card,
@@ -151,9 +151,11 @@ export function Menu({
 }
 
 interface MoreProps {
-  /** How many rows the address asks for, how many are in the list, and how many there are. */
+  /** How many rows the URL asks for. */
   shown: number;
+  /** How many rows are in the list. */
   listed: number;
+  /** How many rows there are. */
   count: number;
 }
 

@@ -67,7 +67,8 @@ export function Histogram({ view, scope }: { view: View; scope: ProcedureAnswer 
     return from === to ? { count, x: from - 1, width: 2 } : { count, x: from, width: to - from };
   });
   const dots = few === null ? [] : swarm(few, x, middle, (floor - top) / 2);
-  // Compared hospitals are marked at their dots, or else on the axis.
+  // Compared hospitals are marked at their dots. Those without a dot are marked at the dots' middle line, or above the axis
+  // if there are bars.
   const dotYOf = (ccn: string) =>
     dots.find(({ price }) => price.ccn === ccn)?.y ?? (few ? middle : floor - 6);
   // Below the axis, a note hides no bar, dot or median.

@@ -38,14 +38,14 @@ export const nearMiles = 25;
 export const nearShown = 8;
 
 export interface HospitalView {
-  /** The data year or version in the URL that isn't served, so the newest is shown; null if there is none. */
+  /** The data year or version in the URL if it isn't served; null otherwise. The newest is shown instead. */
   gone: string | null;
   /** The trend's data versions in the URL that aren't served. They are left out. */
   goneVersions: string[];
   answer: FacilityAnswer;
   /** Code of the chosen procedure, whose charge comes first; null if none is chosen. */
   code: string | null;
-  /** The chosen procedure, or else the one that the hospital does most; undefined for a hospital without prices. */
+  /** The chosen procedure if the hospital has a price for it, or else its most frequent one; undefined without prices. */
   procedure: FacilityRow | undefined;
   /**
    * The procedure whose prices at nearby hospitals are shown. It is the chosen procedure if any hospital has a price for
@@ -54,7 +54,7 @@ export interface HospitalView {
   nearby: (Procedure & { code: string }) | undefined;
   own: FacilityTrendsAnswer | null;
   trends: TrendsAnswer | null;
-  /** The hospitals within `nearMiles`; if there is no other, the nearest other hospital within `farthest` miles. */
+  /** This hospital and the nearest others within `nearMiles`, or else the nearest other within `farthest` miles. */
   near: FacilitiesAnswer | null;
   /** The nearest hospitals that do the procedure `nearby`, with a price or without. */
   nearDoing: FacilitiesAnswer | null;
@@ -141,7 +141,7 @@ function noHospitalText(ccn: string, year: string | null, ask: Ask): Nothing {
   };
 }
 
-/** Names a procedure that hospitals have prices for; undefined for any other. @param code as in the URL */
+/** Returns a procedure for which hospitals have prices; undefined for any other. @param code as in the URL */
 function priced(code: string, year: string | null, ask: Ask) {
   // Words and other texts aren't asked for: a browser shows each refused request on its console.
   if (!/^\d{4}$/.test(code)) return undefined;
@@ -158,8 +158,8 @@ export const whyUnpriced = (one: Pick<Entry, "status"> | undefined): string =>
       : "";
 
 /**
- * @returns what is said about the chosen procedure or about a lack of prices, what "you pay" means, and what is said
- * about all procedures; each may be empty
+ * Writes three texts, which may be empty. `own` is about the chosen procedure or a lack of prices, `share` says what "you
+ * pay" means, and `further` is about all procedures.
  */
 export function hospitalText({
   answer: { data, facility, source },
@@ -201,7 +201,6 @@ export function hospitalText({
   return { own, share: whatYouPay(source.data_year), further };
 }
 
-/** Why a hospital has no price at all. */
 const withoutAnyPrice =
   "It has no prices: CMS suppresses what a hospital did for too few Medicare patients (10 services or fewer).";
 

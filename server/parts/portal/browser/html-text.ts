@@ -4,11 +4,11 @@ import { type ComponentChild, type ComponentType, Fragment, type VNode } from "p
 import { jsx } from "preact/jsx-runtime";
 
 /**
- * Makes elements directly as HTML, for the server. Each template is parsed only once. After that, drawing it joins its
- * texts. Only components are left for the renderer, because making an object for each element would be the largest cost.
+ * Makes elements directly as HTML, for the server. Each template is parsed only once, and drawn by joining its texts. Only
+ * components are left for the renderer, because making an object for each element would be the largest cost.
  */
 
-/** HTML, and the components between its pieces. The renderer writes a fragment with these properties as it is. */
+/** Pieces of HTML, and the components between them. The renderer writes the pieces of such a fragment unchanged. */
 interface Pieces {
   tpl: string[];
   exprs: ComponentChild[];

@@ -13,7 +13,7 @@ import { curlOf } from "./programs.ts";
 export const useOwnKey = () => useReadAt(ownKey, keyChanged, "storage");
 
 /**
- * Shows a new key, which a browser without a key stores. If the visitor unchecks the box, the browser asks before it
+ * Shows a new key. A browser without a key stores it. If the visitor unchecks the box there, the browser asks before it
  * leaves the page.
  */
 export function NewKey({ value }: { value: string }) {

@@ -14,7 +14,7 @@ export interface ListColumn {
   /** The order's name in the URL. */
   sort: string;
   hint?: string;
-  /** Whether a phone may show this column. It shows one besides name and amounts: the sorted one, or the usual one. */
+  /** Set for columns of which a phone shows at most one: the sorted column, or else the column with `usually`. */
   beside?: "usually" | "sorted";
 }
 
@@ -98,7 +98,7 @@ export function List({ label, columns, rows, sorted, scale }: ListProps) {
   </div>`;
 }
 
-/** Columns that a first click sorts in descending order. Others are ascending, because patients look for low amounts. */
+/** Orders that are descending at the first click. Others are ascending, because patients look for low amounts. */
 const highestFirst = ["markup", "services", "nation", "state"];
 
 function head({ kind, title, sort, hint }: ListColumn, sorted: Sorted) {
@@ -136,7 +136,7 @@ function DotsAxis({ x }: { x: Scale | null }) {
   </svg></div>`;
 }
 
-/** Measures in pixels. A cell's text ends `gap` before the cell's right edge. */
+/** Measures in pixels. `gap` is the space between columns, and between rows. */
 const [lineHeight, gap, markWidth] = [16, 10, 17];
 
 interface Drawn {
@@ -145,13 +145,12 @@ interface Drawn {
   name: string;
   /** A line below the name. */
   place?: string;
-  /** The mark before the name, if the amounts below it are drawn as dots. */
+  /** The mark before the name of a column whose amounts are drawn as dots. */
   mark?: Kind | undefined;
   isStrong?: boolean;
 }
 
 export interface DrawnRow extends Drawn {
-  /** The texts of the columns. */
   texts: readonly string[];
   amounts?: Amounts;
 }
@@ -170,7 +169,7 @@ const marks: Readonly<Record<string, Kind>> = { allowed: "allowed", charge: "cha
 export const headsOf = (columns: readonly ListColumn[]): Drawn[] =>
   columns.map(({ title, sort }) => ({ name: title, mark: marks[sort], isStrong: sort === paysColumn.sort }));
 
-/** Draws a table for a saved file: each row with its name and its texts, and with its amounts as dots. No text is cut. */
+/** Draws a table for a saved file. A row has its name, its texts, and its amounts as dots. Long names are wrapped. */
 export function TableDrawing({ heads, rows, x }: DrawingProps) {
   const [nameWidth, dotsWidth] = x ? [heads.length > 5 ? 230 : 310, 190] : [170, 0];
   const step = (drawingWidth - nameWidth - dotsWidth) / heads.length;
@@ -227,7 +226,7 @@ function DrawnName({ letter, mark, lines, middle, end }: DrawnNameProps) {
 
 /**
  * The legend of the dots. A narrow screen has no legend, because the marks are in the rows.
- * @param median the place whose median is drawn as a line; null if no line is drawn
+ * @param median names the median that is drawn as a line; null if no line is drawn
  */
 export const DotsLegend = ({ median }: { median: string | null }) =>
   html`<span class="wide-only"><${Key} kind="charge" /> charge, <${Key} kind="allowed" /> allowed${median !== null && html`, <svg class="key" width="9" height="11" aria-hidden="true"><line class="median" x1="4.5" x2="4.5" y2="11" /></svg> ${median}`}</span>`;

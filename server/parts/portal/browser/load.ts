@@ -8,16 +8,15 @@ import { PasteKey } from "./key.ts";
 import { withParameters } from "./location.ts";
 import { tabTitle, warningOf } from "./words.ts";
 
-/** Loads the answers of a view, and shows failures. The previous view stays until all answers are there. */
+/** Loads the answers of a view, and shows failures. The previous view stays until all answers have arrived. */
 
 const patienceMs = 300;
 
 /**
  * @param key identifies the view; a change of the key loads another view
- * @param now makes the view from answers that are here already; null if some are lacking
+ * @param now makes the view from answers that have already arrived; null if some are missing
  * @param lastingKey makes another key for the same view
- * @returns the last view that was loaded; `isShown` means that it is the view of the key, `isOld` that the new view is
- * late or failed
+ * @returns the last view that was loaded; `isShown` if it is the key's view, `isOld` if the key's view is late or failed
  */
 export function useLoaded<T>(
   key: string,
@@ -114,7 +113,7 @@ const signupOffer = (text: string, more: string) =>
     ? "You get one from whoever runs this server. Paste yours:"
     : html`<a href="/signup">${text}</a>${more}`;
 
-/** Shows a warning if the numbers are invented, or are only a part of what CMS published. */
+/** Shows a warning if the numbers are invented, or only a part of what CMS published. */
 export function WarningBand({ caveat }: { caveat: string | undefined }) {
   const warning = caveat === undefined ? null : warningOf(caveat);
   return (
@@ -123,7 +122,7 @@ export function WarningBand({ caveat }: { caveat: string | undefined }) {
   );
 }
 
-/** Says which data version is shown if it isn't the newest or the asked one, and links to the newest. */
+/** Shows a note about the data version, with its link to the newest version. */
 export function VersionNote({ note }: { note: Note | null }) {
   const newest = note?.link && html`<a href=${withParameters(note.link.changes ?? {})}>${note.link.text}</a>`;
   return note && html`<p class=${note.isGone ? "band wrong" : "under"}>${note.text} ${newest}</p>`;

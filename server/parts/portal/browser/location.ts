@@ -3,14 +3,14 @@ import { type Choice, choiceOf, maxPinned, setParameters } from "./choice.ts";
 import { context } from "./context.ts";
 import type { Way } from "./nothing.ts";
 
-/** Reads and changes the page's URL, which holds every choice. */
+/** Reads and changes the page's URL, which holds the visitor's choices. */
 
 const changed = "hcqs-location";
 
-/** Returns a value. At each of the window events, the value is read again and the component updates. */
+/** Returns a value. Each of the window events reads the value again and updates the component. */
 export function useReadAt<T>(read: () => T, ...events: string[]): T {
   const [value, setValue] = useState(read);
-  // A child's effect may already change the URL. Layout effects run before all other effects.
+  // This must listen before a child's effect changes the URL. Layout effects run before all other effects.
   useLayoutEffect(() => {
     const update = () => setValue(read);
     for (const event of events) addEventListener(event, update);
@@ -40,13 +40,11 @@ export function go(to: string | URL): void {
   dispatchEvent(new Event(changed));
 }
 
-/** Returns path and query with changed parameters, without parameters that are null. */
+/** Returns the URL's path and query with changed parameters. A parameter that is null is removed. */
 export const withParameters = (changes: Record<string, string | null>): string =>
   changedIn(context.url(), changes);
 
-/**
- * Changes a copy of the parameters, because the URL may be used again, and would be serialised again at each change.
- */
+/** Changes a copy of the parameters, because the URL may be used again, and each change would serialise it. */
 function changedIn({ pathname, searchParams }: URL, changes: Record<string, string | null>): string {
   const parameters = new URLSearchParams(searchParams);
   setParameters(parameters, changes);
@@ -80,8 +78,8 @@ export function chosenAt(changes: Record<string, string | null>): string {
 export const choose = (changes: Record<string, string | null>): void => go(chosenAt(changes));
 
 /**
- * Returns the address with one more hospital to compare, or without it if it is already compared. If no more can be
- * compared, the address stays the same.
+ * Returns the URL with one more hospital to compare, or without the hospital if it is already compared. If no more can be
+ * compared, the URL stays the same.
  */
 export function pinnedAt(shown: Choice, ccn: string): string {
   // Since the view was drawn, the visitor may have added or removed other hospitals.
@@ -95,21 +93,20 @@ export function pinnedAt(shown: Choice, ccn: string): string {
 
 export const pin = (shown: Choice, ccn: string): void => go(pinnedAt(shown, ccn));
 
-/** Returns the address of a page with the chosen year. @param path as in an address */
+/** Returns the URL of a page with the chosen year. @param path as in a URL */
 export function inYear(path: string, parameters: Record<string, string | null> = {}): string {
   const query = new URLSearchParams();
   setParameters(query, { year: context.url().searchParams.get("year"), ...parameters });
   return query.size === 0 ? path : `${path}?${query}`;
 }
 
-/** Like `inYear`, but also keeps the chosen place: it is still there on the way back from a hospital's page. */
+/** Like `inYear`, but also keeps the chosen place, so that it isn't lost on the way back from a hospital's page. */
 export function inPlace(path: string, parameters: Record<string, string | null> = {}): string {
   const here = context.url().searchParams;
   const place = ["state", "near", "within"].map((name) => [name, here.get(name)]);
   return inYear(path, { ...Object.fromEntries(place), ...parameters });
 }
 
-/** Returns the URL of a link that is shown where nothing was found. */
 export const hrefOf = ({ changes, hospital }: Way): string =>
   hospital !== undefined
     ? inYear(`/facilities/${hospital}`)
@@ -120,15 +117,15 @@ export const hrefOf = ({ changes, hospital }: Way): string =>
 const anyText = "xAnyTextx";
 
 /**
- * Returns a function that makes addresses which differ in one text. It is faster than `addressOf`, which is called once.
- * @param addressOf makes the address with a text of letters and digits, or one without it
+ * Returns a function that makes URLs which differ in one text. It is faster than `addressOf`, which is called only once.
+ * @param addressOf makes the URL for a text of letters and digits
  */
 export function addresses(addressOf: (text: string) => string): (text: string) => string {
   const [before, after = ""] = addressOf(anyText).split(anyText);
   return (text) => before + encodeURIComponent(text) + after;
 }
 
-/** Whether the component has been drawn once in a browser: from then on it may draw what the server doesn't. */
+/** Whether a browser has drawn the component once. After that, the component may draw what the server doesn't. */
 export function useDrawn(): boolean {
   const [isDrawn, setDrawn] = useState(false);
   useLayoutEffect(() => setDrawn(true), []);

@@ -140,7 +140,7 @@ const legendHeight = (swatches: readonly object[]) => coloursHeight + swatchHeig
 
 interface LegendProps {
   edges: readonly number[];
-  /** `id` is the CSS class of an area on the map. */
+  /** `id` is the swatch's CSS class, and the id of its pattern. */
   swatches: { id: string; text: string }[];
 }
 
@@ -150,7 +150,7 @@ function Legend({ edges, swatches }: LegendProps) {
   const room = letterWidth * Math.max(0, ...texts.map(({ length }) => length)) + 8;
   const step = Math.max(54, room);
   const at = (i: number) => `${(100 * i) / (colours + 1)}%`;
-  // The first and the last text are always there, and between them as many as there is room for.
+  // The first and the last text are always written. Texts between them are written where there is room.
   const isWritten = (i: number, width: number) => {
     const narrow = Math.min(step, width / (colours + 1));
     const every = Math.ceil(room / narrow);
@@ -169,7 +169,7 @@ function Legend({ edges, swatches }: LegendProps) {
   </svg></div>`;
 }
 
-/** Names or counts the states without prices. Gives a reason only for Maryland, which most questions are about. */
+/** Names or counts the states without prices. Gives a reason only for Maryland. */
 function gapsText(rows: Map<string, StateRow>, reasons: Map<string, string>): string {
   if (rows.size === 0) return "";
   const missing = statesOnMap.filter((code) => !rows.has(code));

@@ -46,7 +46,7 @@ interface Absence {
 export interface Nothing {
   title: string;
   why: string;
-  /** URL of a site that has what this data can't have. */
+  /** URL of a page about something that this data can't have. */
   see?: string;
   /** Text before the matches. */
   before?: string;
@@ -55,11 +55,11 @@ export interface Nothing {
   ways: Way[];
 }
 
-/** A link to a page with prices. `changes` are changes of the URL's parameters; null removes all parameters. */
+/** A link to a page with prices. `changes` are changes of the URL's parameters; null keeps only the year. */
 export interface Way {
   text: string;
   changes: Record<string, string | null> | null;
-  /** CCN of the hospital whose page is linked to instead. */
+  /** CCN of a hospital whose page is linked to. `changes` is then ignored. */
   hospital?: string;
 }
 
@@ -132,7 +132,7 @@ export const seeTitle = (see: string) =>
 
 const absentIn = (search: SearchAnswer | Failure): readonly Absent[] => search.absent ?? [];
 
-/** Says that something is absent from the data, or that words are ignored, so Enter doesn't choose a match; else empty. */
+/** Says what the data can't have, and which words are ignored; empty if neither. Then Enter doesn't choose a match. */
 export function doubtOf(search: SearchAnswer | Failure): string {
   const absent = absentIn(search).map(({ name }) => `${name}: not in this data.`);
   const ignored = search instanceof Failure ? [] : search.query.ignored;
@@ -150,7 +150,7 @@ export function surelyMeant(search: SearchAnswer | Failure): string | null {
   return isSure && first.type === "procedure" ? first.code : null;
 }
 
-/** The code of the only procedure that words may mean; null if there are several, none, or what this data can't have. */
+/** The code of the only procedure that words may mean; null for none or several, or if words name something absent. */
 export function onlyMeant(search: SearchAnswer | Failure): string | null {
   if (search instanceof Failure || absentIn(search).length > 0 || search.data.length !== 1) return null;
   const [only] = search.data;
@@ -190,7 +190,7 @@ function otherReading(search: SearchAnswer | Failure): Way[] {
 export const questionText = (words: string, title: string) =>
   `Did you mean “${title}”? You typed “${printable(words)}”.`;
 
-/** Says that words may mean several procedures. @param several what these are called */
+/** Says that words may mean several procedures. @param several text for the procedures */
 export const severalText = (words: string, several: string) => `“${printable(words)}” may mean ${several}`;
 
 /** Answers words that don't surely mean one procedure. What this data can't have comes first. */
@@ -224,7 +224,7 @@ export function searchText(words: string, search: SearchAnswer | Failure): Nothi
   };
 }
 
-/** Names a procedure group after the words by which it was found. */
+/** Joins the words by which a procedure group was found, and the group's code and name. */
 export const detailOf = (group: { code: string; name: string; matched?: string[] | undefined }) =>
   [...(group.matched ?? []), `${group.code} ${group.name}`].join(" · ");
 
@@ -232,7 +232,6 @@ export const detailOf = (group: { code: string; name: string; matched?: string[]
 export const nothingMatches = (words: string) =>
   `Nothing matches “${printable(words)}”. ${noMatchText(words)}`;
 
-/** Explains why no procedure matches a visitor's words. */
 const noMatchText = (words: string) =>
   /^[A-Z]?\d{4,5}$/i.test(words)
     ? `No procedure here is known to have the number ${words}: type what is done, such as knee replacement.`

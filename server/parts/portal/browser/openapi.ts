@@ -55,7 +55,7 @@ export interface OpenApi {
   paths: Record<string, { get: Described }>;
 }
 
-/** Replaces each reference in a part of a document by the part that it names. */
+/** Replaces each reference within a part of a document by what it refers to. */
 export function resolved(part: unknown, document: object): unknown {
   if (typeof part !== "object" || part === null) return part;
   if (Array.isArray(part)) return part.map((one) => resolved(one, document));
@@ -83,8 +83,8 @@ export interface Operation {
 }
 
 /**
- * Lists the operations in the document's order. The version of an operation's second server is its first parameter.
- * Header parameters are left out.
+ * Lists the operations in the document's order. An operation with a second server has that server's version as its first
+ * parameter. Header parameters are left out.
  * @param examples examples by parameter, used instead of the document's examples
  */
 export function operationsOf(document: OpenApi, examples: Readonly<Record<string, string>>): Operation[] {

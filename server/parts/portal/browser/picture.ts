@@ -17,15 +17,15 @@ export function dollarScale(amounts: readonly number[]) {
   return d3.scaleLog([low / air, high * air], [0, 100]);
 }
 
-/** Minimum share of the widest labels' span that a scale's labels cover. */
+/** Minimum distance between a scale's first and last label, as a share of the largest possible distance. */
 const leastCovered = 0.75;
 
 /** Width in pixels of a character in a picture's small text. */
 export const letterWidth = 7;
 
 /**
- * Finds round amounts over a scale, such as $2,000, with anchors for their texts: at least two, and three if possible. If
- * there is no room for two, it takes the scale's ends.
+ * Finds round amounts on a scale, such as $2,000, with anchors for their texts. Returns three or more if possible, else
+ * two. If there is no room for two, returns the scale's ends.
  */
 export function placedTicks(scale: Scale, width: number) {
   const [low, high] = scale.domain();
@@ -76,7 +76,7 @@ interface Note {
   lines: readonly string[];
 }
 
-/** Makes the state for `Steps`: whether it may be drawn, and the index of the part whose numbers are shown. */
+/** Makes the state for `Steps`: whether the picture may be drawn, and the index of the part whose numbers are shown. */
 export function useSteps() {
   const isDrawn = useDrawn();
   const [active, setActive] = useState<number | null>(null);

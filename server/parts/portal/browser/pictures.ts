@@ -84,7 +84,7 @@ interface ComparedLine {
   title: string;
   kind: string;
   of: (one: Pinned) => Amount;
-  /** The median in the chosen place; left out where there is none. */
+  /** The median in the chosen place; undefined for a line without a median. */
   median?: Amount;
   write: (amount: number) => string;
 }
@@ -240,9 +240,7 @@ export function States({ view }: { view: View }) {
   <//>`;
 }
 
-/**
- * Shows the trend. The API has no trend around a place, so there the compared hospitals are shown with the nation.
- */
+/** Shows the trend. The API has none around a place, so the compared hospitals are then shown with the nation's trend. */
 export function Years({ view }: { view: View }) {
   const trends = unlessFailed(view.trends);
   const { choice, pinned, datasets } = view;

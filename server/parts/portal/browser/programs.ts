@@ -5,7 +5,7 @@ import { base } from "./answers.ts";
 export const curlOf = (path: string, origin: string, key = "$KEY") =>
   `curl -H "Authorization: Bearer ${key}" \\\n  "${origin}${path}"`;
 
-/** Functions by language that write the code of a request. The path is one of the API, with its query. */
+/** Functions by language that write the code of a request. The path is an API path with its query. */
 export const requests = {
   curl: curlOf,
   Python: (path: string, origin: string) =>

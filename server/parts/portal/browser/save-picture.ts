@@ -13,7 +13,7 @@ interface Caption {
 }
 
 const margin = 24;
-/** Width of every saved picture. It doesn't depend on the width of the window. */
+/** Width of the drawings in a saved picture, in pixels. It doesn't depend on the width of the window. */
 export const drawingWidth = 940;
 const sample = {
   text: "Synthetic sample: nothing here is real.",
@@ -23,7 +23,7 @@ const sample = {
 };
 const lineHeight = 20;
 const font = "system-ui, sans-serif";
-/** Maximum share of the picture's width for a line of text. The rest is for machines with wider fonts. */
+/** Maximum share of the available width for a line of text. The rest is for machines with wider fonts. */
 const fullLine = 0.94;
 const pngScale = 2;
 const space = "http://www.w3.org/2000/svg";

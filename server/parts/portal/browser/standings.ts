@@ -67,7 +67,7 @@ const keys: Readonly<Record<string, (row: FacilityRow) => number | string>> = {
   services: (row) => row.services ?? 0,
 };
 
-/** Reads the order of the list. The default is the charge divided by the nation's median, in descending order. */
+/** Reads the order of the list. By default, the highest charge relative to the nation's median comes first. */
 export function sortedBy(parameters: URLSearchParams): Sorted {
   const sort = parameters.get("sort") ?? "";
   if (!Object.hasOwn(keys, sort)) return { sort: "nation", order: "desc" };
@@ -91,7 +91,7 @@ interface StandingsProps {
   chosen: string | null;
   /** How many procedures the list shows. */
   shown: number;
-  /** Text below the list on a narrow screen. */
+  /** Text below the list on a narrow screen, and for citing. */
   note: string;
 }
 
@@ -101,7 +101,7 @@ export function Standings({ answer, lasting, datasets, sorted, chosen, shown, no
   const ascending = d3.sort(data, keys[sorted.sort]);
   const inOrder = sorted.order === "asc" ? ascending : ascending.reverse();
   const asked = words.toLowerCase().split(/\s+/);
-  // The words are also searched for by the API, because they may be in no title, such as a HCPCS code.
+  // The API also searches for the words, because some words are in no title, such as a HCPCS code.
   const searched = useSearch(words.trim(), source.data_version);
   const meant = unlessFailed(searched)?.data.flatMap((one) => (one.type === "procedure" ? [one.code] : []));
   const isAsked = (row: FacilityRow) => {
@@ -197,7 +197,7 @@ function useSearch(words: string, version: string): SearchAnswer | Failure | nul
   return found?.of === words ? found.answer : null;
 }
 
-/** Says why no row is left: the words are short, or the search isn't finished, failed, or found nothing with a price here. */
+/** Says why the list is empty. @param found the API's answer to the words; null before it arrives */
 function searchedText(words: string, found: SearchAnswer | Failure | null): string {
   if (found === null) return isShort(words) ? shortText(words) : "Searching…";
   if (found instanceof Failure)

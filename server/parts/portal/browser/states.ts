@@ -32,7 +32,7 @@ const withArticle = new Set(["DC", "MP", "VI"]);
 /** A state's name for use within a sentence, with an article if it needs one. */
 export const stateInSentence = (code: string) => `${withArticle.has(code) ? "the " : ""}${stateName(code)}`;
 
-/** Counts states. The District of Columbia and territories aren't states, as in "49 states, DC and Puerto Rico". */
+/** Counts the states, and names the District of Columbia and the territories: "49 states, DC and Puerto Rico". */
 export function statesText(codes: readonly string[]): string {
   const isState = (code: string) => code !== "DC" && Number(states[code].fips) < 60;
   const count = codes.filter(isState).length;
@@ -90,7 +90,7 @@ const bare = (name: string) =>
     .replace(/\p{L}+/gu, (word) => shortWords[word] ?? word)
     .replace(/[^\p{L}]/gu, "");
 
-/** Returns the cities of a name that several states have, such as `Springfield, IL`, from the API's error; else empty. */
+/** Returns the cities of a name that several states have, such as `Springfield, IL`; none for any other API error. */
 export function namesakesIn(name: string, { places }: Failure): string[] {
   const isNamed = ({ near }: { near: string }) => bare(near.slice(0, -", IL".length)) === bare(name);
   return places.length > 1 && places.every(isNamed) ? places.map(({ near }) => near) : [];

@@ -8,8 +8,8 @@ import { isFew, leastForQuartiles } from "./words.ts";
 
 /**
  * Draws the medians of charges and of allowed amounts, and the compared hospitals' charges, over three years or more.
- * Around a place it draws the hospitals, and the nation's median charge in grey. A median's line breaks if the procedure's
- * name changes, if a year is missing, and at years with few hospitals.
+ * With `isBeside`, it draws the hospitals, and the nation's median charge in grey. A median's line breaks if the
+ * procedure's name changes, if a year is missing, and at years with few hospitals.
  */
 
 /** Minimum number of years for the picture. A sentence describes two years. */
@@ -27,7 +27,7 @@ interface TrendProps {
   pinned: readonly Pinned[];
   /** The data year of the page's prices, which the text below the lines describes; null for the last year. */
   year: number | null;
-  /** Whether hospitals are drawn with the nation's median. A single hospital is drawn in the colours of its amounts. */
+  /** Set around a place and on a hospital's page. A single hospital is drawn in the colours of its amounts. */
   isBeside?: boolean;
 }
 
@@ -214,7 +214,7 @@ function OwnLines({ points, x, y }: OwnLinesProps) {
   })}</g>`;
 }
 
-/** Returns a label's height in pixels. The label of a compared hospital has one line of text, and others have two. */
+/** Returns a label's height in pixels. A label with a hospital's letter has one line of text, and other labels have two. */
 const heightOf = ({ kind }: { kind: string }) => (kind === "mark" ? 17 : 29);
 
 /** Moves overlapping labels down, and labels that would leave the picture up again. */

@@ -7,7 +7,7 @@ import { chosenAt } from "./location.ts";
 /** Shows what only browsers without JavaScript get. */
 
 interface SearchFormProps {
-  /** What was typed, or what is shown in words that can be typed. */
+  /** What was typed, or else a text that would find what is shown. */
   text: string;
   choice: Choice;
 }

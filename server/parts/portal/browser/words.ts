@@ -20,7 +20,7 @@ const sampleText = (caveat: string): string =>
     .replace(/^This is a synthetic sample: (.)/, (_, letter) => letter.toUpperCase())
     .replace(/\b(f)acilities\b/gi, (_, letter) => (letter === "F" ? "Hospitals" : "hospitals"));
 
-/** Makes the warning before numbers that are invented, or only a part of what CMS published; null if none is needed. */
+/** Makes the warning about numbers that are invented, or only a part of what CMS published; null if none is needed. */
 export function warningOf(caveat: string): Record<"title" | "text" | "further", string> | null {
   if (isSynthetic(caveat))
     return { title: "Synthetic sample.", text: "Nothing here is real.", further: sampleText(caveat) };
@@ -102,7 +102,7 @@ const orders: Readonly<Record<string, readonly [ascending: string, descending: s
   state: ["cheapest against the state first", "dearest against the state first"],
 };
 
-/** Writes the order after a list's name. @param above which rows stand above the others, as in `chosen`; empty for none */
+/** Writes the order after a list's name. @param above names rows above the others, such as `chosen`; empty for none */
 export const orderText = ({ sort, order }: Pick<Choice, "sort" | "order">, above = ""): string =>
   `, ${above && `${above} first, then `}${orders[sort][order === "asc" ? 0 : 1]}`;
 
@@ -132,11 +132,10 @@ export function firstText(
   return `the ${text.replace("#", numbers[first] ?? whole(first)).replace("@", hospitals(count))}`;
 }
 
-/** Puts the year before a sentence. */
 export const inYearText = (year: number, sentence: string) =>
   `In ${year}, ${sentence[0].toLowerCase()}${sentence.slice(1)}`;
 
-/** Puts the year before a sentence that is a list of words. */
+/** Like `inYearText`, for a sentence that is a list of words. */
 export function inYear(year: number, sentence: readonly Word[]): Word[] {
   const [first = "", ...others] = sentence.filter((word) => word !== "");
   return typeof first === "string"
@@ -179,7 +178,7 @@ export function mainClause(place: Place, { summary, procedure, source, allowed: 
   const begin = (word: string) => (start === "" ? word : start + word.toLowerCase());
   const what = ` for ${nameOf(procedure)}`;
   const medicare = medicareClause(facilities, median_allowed, range);
-  // Visitors who name a place are probably patients, so what a patient pays comes first.
+  // Visitors who name a city or a ZIP code are probably patients, so what a patient pays comes first.
   if (place.near !== null) {
     const { min: least, max: most } = range ?? { min: median_allowed, max: median_allowed };
     const shares = [...new Set([least, most].map((amount) => money(shareOf(amount, source.data_year))))];
@@ -211,11 +210,11 @@ function medicareClause(facilities: number, median: number, range: Prices["allow
   return words`Medicare allows ${allowed(min)} to ${allowed(max)}.`;
 }
 
-/** The patient's usual share of an allowed amount: a fifth, but at most the year's deductible of a hospital stay. */
+/** The patient's usual share of an allowed amount: a fifth, at most the year's deductible of a hospital stay, if known. */
 export const shareOf = (allowed: number, year: number): number =>
   Math.min(allowed / 5, stayDeductibles[year] ?? Number.POSITIVE_INFINITY);
 
-/** Names the amount in lists, in saved pictures and in files. */
+/** Title of the column with what a patient pays, in lists and saved pictures. */
 export const paysTitle = "You pay with Medicare";
 
 /** Explains in short what the amount "you pay" is, and to whom it applies. */
@@ -225,7 +224,6 @@ export function whatYouPay(year: number): string {
   return `With Medicare you pay about a fifth of what it allows${limit}, besides the yearly deductible and doctors' bills. Without insurance, ask for the cash price.`;
 }
 
-/** What limits a patient's share. */
 const theMost = "the most that Medicare lets a hospital ask for one procedure";
 
 /**
@@ -240,7 +238,7 @@ export function whatIsPaid(year: number, allowed?: number, isMedian = false): st
   return `With Medicare nobody pays the charge: the hospital gets what Medicare allows.${own} If a visit has several procedures, you pay a share of each.`;
 }
 
-/** Says that the patient pays the same at all hospitals; empty if not. */
+/** Says that a patient pays the same at all hospitals; empty if the amounts differ, or for a single hospital. */
 export function sameShare({ facilities }: { facilities: number }, allowed: Prices["allowed"], year: number) {
   const [least, most] = allowed ? [allowed.min, allowed.max].map((amount) => shareOf(amount, year)) : [0, 1];
   if (facilities < 2 || money(least) !== money(most)) return "";

@@ -9,7 +9,7 @@ import { inSteps, keptMinutes, keptSeconds, merged, type Sample, samplesOf } fro
 import { Accounts, Events, Refused, Versions } from "../tables.ts";
 import { Traffic } from "../traffic.ts";
 
-/** Starts the console: reads the server's stream and shows whether the server is up, and what needs attention. */
+/** Starts the console. It reads the server's stream, and shows its state, its traffic and what needs attention. */
 
 /** Microseconds from which a request counts as slow. Usual answers take a few milliseconds. */
 const leastSlow = 250_000;
@@ -90,7 +90,7 @@ function shareOf(sample: Sample | undefined, of: (sample: Sample) => number): nu
   return sample === undefined || all === 0 ? null : of(sample) / all;
 }
 
-/** The times that can be shown, with their length and the length of a step in the charts, both in seconds. */
+/** The periods that can be shown, with their length and the length of a step in the charts, both in seconds. */
 const spans = {
   "10 minutes": { seconds: keptSeconds, step: 10 },
   "an hour": { seconds: 3600, step: 60 },

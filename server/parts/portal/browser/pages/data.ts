@@ -149,7 +149,6 @@ function Loading({ version }: { version: Dataset }) {
 const prefixed = (lines: Record<string, string>) =>
   Object.fromEntries(Object.entries(lines).map(([tool, text]) => [`CSV in ${tool}`, text]));
 
-/** Requests are made by script, because a link can't send the key. */
 const formats = [
   ["CSV", "csv", "for spreadsheets; amounts in dollars"],
   ["Arrow", "arrow", "for data frames; amounts in dollars"],
@@ -164,6 +163,7 @@ function Downloads({ version }: { version: string }) {
   </ul>`;
 }
 
+/** Downloads a file by script, because a link can't send the key. */
 function Download({ version, name, ending, about }: Record<"version" | "name" | "ending" | "about", string>) {
   const path = pathOf(`/export.${ending}`, {}, version);
   const [bytes, setBytes] = useState(0);

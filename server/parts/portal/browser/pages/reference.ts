@@ -103,7 +103,7 @@ interface FirstRequest {
   isSample: boolean;
 }
 
-/** A key, one request and its answer: all that is needed to begin. */
+/** Shows what a beginner needs: a key, one request and its answer. */
 function First({ of: { path, answer, isSample } }: { of: FirstRequest }) {
   const key =
     ownKey() !== null

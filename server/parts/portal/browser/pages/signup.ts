@@ -132,7 +132,6 @@ const nameFault = (name: string) =>
     : name.trim().length > maxPersonNameLength
       ? `A name has ${aPersonName}.`
       : "";
-/** What is wrong with an e-mail address; empty if nothing is. */
 const emailFault = (email: string) =>
   email.trim() === ""
     ? "Enter your e-mail address."
