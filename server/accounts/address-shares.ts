@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { dayMs } from "../shared/months.ts";
 import type { ShareLimits } from "../shared/plans.ts";
 
-/** Admits requests of one account within a share for each client's address. */
+/** Gives each client's address a share of the requests of one account. */
 
 /*
  * The shares are in shared memory, so that an address has one share however its connections are spread over threads. A

@@ -120,7 +120,7 @@ export class Accounts {
     return this.#entries.get(id)?.slot;
   }
 
-  /** Returns all account slots that are in use, with their accounts' names. */
+  /** Yields all account slots with their accounts' names, even those of accounts that were deleted since the start. */
   *names(): Iterable<[slot: number, name: string]> {
     for (const { slot, account } of this.#entries.values()) yield [slot, account.name];
   }

@@ -27,7 +27,7 @@ export class Output {
     this.#stream = this.isTerminal ? new ReadStream(descriptor) : standard;
     this.#onDrop = onDrop;
     // Each write reports its own error, but an error without a listener would end the process. `standard` gets a
-    // listener too, because Node writes warnings to it.
+    // listener, too, because Node itself writes warnings to stderr.
     for (const stream of [this.#stream, standard]) stream.on("error", () => {});
   }
 

@@ -12,7 +12,7 @@ import type { Settings } from "../shared/settings.ts";
 import { closers, log, metrics } from "./running.ts";
 import type { Health } from "./state.ts";
 
-/** The operator's listener: liveness, readiness, metrics, a part's pages. It needs no key, so it mustn't be public. */
+/** Serves liveness, readiness, metrics and a part's pages to the operator. It needs no key, so it mustn't be public. */
 
 const maxConnections = 128;
 /** The longest time for a request to arrive. Without a limit, slow clients could take all connections. */

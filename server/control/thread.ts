@@ -26,7 +26,7 @@ import { ServingThreads, startServing } from "./serving-threads.ts";
 import { onSignal } from "./signals.ts";
 import { Health, keepState, openState, saveAtEnd, settleState } from "./state.ts";
 
-/** The control thread, which starts everything in order and owns all mutable state. */
+/** Runs the control thread, which starts everything in order. */
 
 const scanMs = 500;
 
@@ -165,8 +165,8 @@ async function mailerOf({ SMTP_URL: smtpUrl, MAIL_FROM: from }: Settings): Promi
   return new (await import("../shared/mail.ts")).Mailer({ smtpUrl, from });
 }
 
-// Our own callbacks catch their errors, except those of `watchHeap`: OutOfMemory ends the server. Other errors come from
-// a library's callback, and the server continues.
+// Only `watchHeap` throws from a callback on purpose: its OutOfMemory ends the server. Any other error that arrives here
+// comes from a library's callback, and the server continues.
 process.on("unhandledRejection", (error) => log.error({ reason: reasonOf(error) }, "unhandled error"));
 process.on("uncaughtException", (error) => {
   const { stack } = error;

@@ -24,8 +24,8 @@ export function threadCpuMs(): number {
 }
 
 /**
- * Begins to collect this thread's garbage, such as a retired image, in short steps between other work. Node does this
- * only for a measurement of memory, which needs a whole collection. The measurement's result isn't used.
+ * Begins to collect this thread's garbage, such as a retired image, in short steps between other work. Node has no
+ * function for this, so the thread measures its memory, which needs a whole collection. The result isn't used.
  */
 export function collectGarbageSoon(): void {
   // Suppresses Node's warning that `measureMemory` may change.

@@ -135,7 +135,7 @@ export const nextChange = `(SELECT 1 + max((SELECT coalesce(max(changed), 0) FRO
 interface AccountTable {
   /** The primary key. */
   key: readonly string[];
-  /** The column with the account's id, or with the id of a row of the table `through`, which belongs to the account. */
+  /** The column with the account's id. If the table has `through`, it is the column with the id of a row in that table. */
   owner: string;
   through?: "keys" | "events";
   /** Whether servers share the table's rows through PostgreSQL. */
