@@ -13,6 +13,13 @@ export type HttpRequest = uws.HttpRequest;
 export type HttpResponse = uws.HttpResponse;
 
 export interface HttpServer {
+  /**
+   * Begins to listen. The threads share a port by SO_REUSEPORT.
+   * @param port 0 for any free port
+   * @returns the port
+   * @throws Error when the address can't be listened on
+   */
+  listen(host: string, port: number): number;
   stopListening(): void;
   /** Cuts every connection. */
   close(): void;
@@ -30,15 +37,12 @@ interface Posts {
 }
 
 /**
- * Listens for HTTP requests. The threads share the port by SO_REUSEPORT.
+ * Makes a server that doesn't listen yet.
  *
  * @param paths registered as exact routes. For other paths the library creates a string for each request.
  * @param report called with each error of a handler; the connection is then closed
- * @throws Error when the address can't be listened on
  */
 export function serveHttp(
-  host: string,
-  port: number,
   connections: Connections,
   paths: Iterable<string>,
   answerer: Answerer,
@@ -87,14 +91,17 @@ export function serveHttp(
   app.any("/*", (res, req) => answer(res, req, req.getUrl(), req.getCaseSensitiveMethod()));
 
   let socket: uws.us_listen_socket | false = false;
-  app.listen(host, port, (listening) => {
-    socket = listening;
-  });
-  if (!socket) throw new Error(`can't listen on ${host} port ${port}`);
-  const listenSocket: uws.us_listen_socket = socket;
   return {
+    listen(host, port) {
+      app.listen(host, port, (listening) => {
+        socket = listening;
+      });
+      if (!socket) throw new Error(`can't listen on ${host} port ${port}`);
+      // The library's types don't say that a listening socket is a socket.
+      return uws.us_socket_local_port(socket as unknown as uws.us_socket);
+    },
     stopListening() {
-      uws.us_listen_socket_close(listenSocket);
+      if (socket) uws.us_listen_socket_close(socket);
     },
     close() {
       app.close();

@@ -9,7 +9,7 @@ import { Answers } from "./answers.ts";
 import { PageWriter } from "./page-orders.ts";
 import type { MakeWriting } from "./pages-part.ts";
 import { freeRetired, prepareVersions, versionsOf } from "./versions.ts";
-import { pageRequestsOf, warm } from "./warm.ts";
+import { pageRequestsOf, warm, warmingMs } from "./warm.ts";
 
 /**
  * The page thread writes pages for all serving threads, because a page takes some milliseconds, in which a serving thread
@@ -54,6 +54,7 @@ function start(published: readonly PublishedVersion[]): void {
     (round) => pageRequestsOf(versions.images[0], round),
     (path, query) => writing.write({ path, query, coding: "br" }),
     threadCpuMs,
+    warmingMs.pages,
   );
   stepBack(ownThread(), pageNice);
   const writer = new PageWriter((wanted) => writing.write(wanted), report, steadyClock(), threadCpuMs);

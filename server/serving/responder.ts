@@ -50,7 +50,6 @@ export class Responder {
   readonly #isEnding: () => boolean;
   readonly #replyTo: Respond;
   readonly #ids: RequestIds;
-  readonly #accessLog: AccessLog | undefined;
   readonly #random: () => number;
   readonly #now: () => Date;
   readonly #after: After;
@@ -58,6 +57,8 @@ export class Responder {
   readonly #turns: Turns;
   /** Undefined unless servers share the accounts. */
   readonly #waits: Waits | undefined;
+  /** Undefined where no request is logged. */
+  accessLog: AccessLog | undefined;
   #isDraining = false;
   #handled = 0;
   #pending = 0;
@@ -87,7 +88,7 @@ export class Responder {
     this.#replyTo = replyTo;
     this.#ids = ids;
     this.#waiting = waiting;
-    this.#accessLog = accessLog;
+    this.accessLog = accessLog;
     this.#waits = waits;
     this.#random = random;
     this.#now = now;
@@ -134,7 +135,7 @@ export class Responder {
   answer(res: HttpResponse, req: HttpRequest, path: string, method: string, route: number): void {
     const begun = this.#traffic.begin();
     if (!this.accept(res)) return;
-    const caller = this.#accessLog?.callerOf(res, req, begun >= 0);
+    const caller = this.accessLog?.callerOf(res, req, begun >= 0);
     const hasBody = announcesBody(req);
     const connection = req.getHeader(headerNames.connection);
     this.#isHead = method === "HEAD";
@@ -220,7 +221,7 @@ export class Responder {
     if (isLater) this.#traffic.answeredLater(route, status, bytesNow, begun);
     else this.#traffic.answered(route, status, bytesNow, begun);
     if (caller !== undefined)
-      this.#accessLog?.tell(caller, requestId, requestShown(method, path, req.getQuery()), status, bytes);
+      this.accessLog?.tell(caller, requestId, requestShown(method, path, req.getQuery()), status, bytes);
   }
 
   /**
@@ -229,11 +230,11 @@ export class Responder {
    */
   answersLater(res: HttpResponse, req: HttpRequest, method: string, path: string): Later {
     const requestId = this.#ids.next();
-    const caller = this.#accessLog?.callerOf(res, req, true);
+    const caller = this.accessLog?.callerOf(res, req, true);
     const finish = (reply: Reply): Reply => {
       const { status, body } = reply;
       if (caller !== undefined)
-        this.#accessLog?.tell(
+        this.accessLog?.tell(
           caller,
           requestId,
           requestShown(method, path, undefined),

@@ -36,12 +36,12 @@ interface ServiceOptions extends UsageTables {
 }
 
 export class Service {
-  readonly #options: Omit<ServiceOptions, "versions">;
-  readonly #authenticator: Authenticator;
+  #options: Omit<ServiceOptions, "versions">;
+  #authenticator: Authenticator;
   readonly #answers: Answers;
   readonly #clock: WallClock;
   /** Undefined unless servers share the accounts. */
-  readonly #permits: PermitTable | undefined;
+  #permits: PermitTable | undefined;
   #month = new Month(0);
   /** The permit or refusal for which the present request has waited; undefined if it hasn't waited. */
   #outcome: Outcome | undefined;
@@ -50,9 +50,17 @@ export class Service {
     // The options are kept without the versions, so that the first versions can be freed.
     this.#options = options;
     this.#authenticator = new Authenticator(options.keys);
-    this.#permits = options.ceilings instanceof PermitTable ? options.ceilings : undefined;
+    this.#permits = permitsIn(options);
     this.#clock = new WallClock(options.now, options.steadyNow);
-    this.#answers = new Answers(versions, (slot) => usageOf(options, slot, this.#month, this.#clock.now()));
+    const usage = (slot: number) => usageOf(this.#options, slot, this.#month, this.#clock.now());
+    this.#answers = new Answers(versions, usage);
+  }
+
+  /** Replaces the accounts. */
+  useAccounts(accounts: Pick<ServiceOptions, "keys" | "ceilings">): void {
+    this.#options = { ...this.#options, ...accounts };
+    this.#authenticator = new Authenticator(accounts.keys);
+    this.#permits = permitsIn(accounts);
   }
 
   publish(versions: Versions): void {
@@ -153,6 +161,9 @@ export class Service {
     return ceilings.remaining(slot, this.#month.number);
   }
 }
+
+const permitsIn = ({ ceilings }: Pick<ServiceOptions, "ceilings">) =>
+  ceilings instanceof PermitTable ? ceilings : undefined;
 
 /** The result of a request's wait for a permit. */
 interface Outcome {

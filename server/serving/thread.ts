@@ -1,5 +1,5 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { reasonOf } from "../../engine/query.ts";
+import { prepareSearch, reasonOf } from "../../engine/query.ts";
 import { AddressShares } from "../accounts/address-shares.ts";
 import { UsageDays } from "../accounts/days.ts";
 import { UsageEvents } from "../accounts/events.ts";
@@ -30,6 +30,7 @@ import { type HttpServer, serveHttp } from "./listener.ts";
 import { PageOrders } from "./page-orders.ts";
 import type { MakePages, ServingPages } from "./pages-part.ts";
 import { PermitQueue } from "./permit-queue.ts";
+import { inPieces } from "./pieces.ts";
 import { Posts } from "./posts.ts";
 import type { Reply } from "./reply.ts";
 import { RequestIds } from "./request-ids.ts";
@@ -37,7 +38,7 @@ import { type Respond, Responder } from "./responder.ts";
 import { Service } from "./service.ts";
 import { freeRetired, prepareVersions, versionsOf } from "./versions.ts";
 import { WaitingAnswers } from "./waiting.ts";
-import { apiRequestsOf, type ServiceOf, warm, warmPrices } from "./warm.ts";
+import { apiRequestsOf, loopback, ownAccount, warm, warmingMs, warmPrices } from "./warm.ts";
 
 /** A serving thread. It has its own HTTP server on the shared port, and answers from images that all threads share. */
 
@@ -110,36 +111,31 @@ interface Started {
   queue: PermitQueue | undefined;
 }
 
-function start(data: ServeData, published: readonly PublishedVersion[]): Started {
+/** Makes what answers requests. It has an account of the thread's own, with `key`, and no client's account yet. */
+function make(data: ServeData, versions: Versions): Started & { key: string } {
   const traffic = new ThreadTraffic(data.traffic);
-  const [keys, names] = [new KeyTable(data.keys), new AccountNames(data.names)];
   const ids = new RequestIds();
-  const permits = data.areShared ? new PermitTable(data.ceilings) : undefined;
   const { trustedProxies } = code;
   const shares = data.shares && new AddressShares(data.shares.limits, data.shares.buffer);
-  const versions = versionsOf(published);
-  const steadyNow = steadyClock();
+  const { key, ...own } = ownAccount();
   // No closure may hold the first versions, so that their memory can be freed.
-  const serviceOf: ServiceOf = (own) =>
-    new Service({
-      keys: own.keys,
-      ceilings: own.ceilings,
-      names,
-      days: new UsageDays(data.days),
-      events: new UsageEvents(data.events),
-      versions: own.versions,
-      now: Date.now,
-      steadyNow,
-      takeShare:
-        shares &&
-        ((request, nowMs, steadyMs) => {
-          const parts = addressPartsOf(responder.asking, request);
-          return shares.take(clientOf(clientAddress(parts, trustedProxies)), nowMs, steadyMs);
-        }),
-      traffic: own.traffic,
-      report: (error) => report(error, ids.announce()),
-    });
-  const service = serviceOf({ versions, keys, ceilings: permits ?? new Limits(data.ceilings), traffic });
+  const service = new Service({
+    ...own,
+    names: new AccountNames(data.names),
+    days: new UsageDays(data.days),
+    events: new UsageEvents(data.events),
+    versions,
+    now: Date.now,
+    steadyNow: steadyClock(),
+    takeShare:
+      shares &&
+      ((request, nowMs, steadyMs) => {
+        const parts = addressPartsOf(responder.asking, request);
+        return shares.take(clientOf(clientAddress(parts, trustedProxies)), nowMs, steadyMs);
+      }),
+    traffic,
+    report: (error) => report(error, ids.announce()),
+  });
   const { corsOrigins } = data;
   const answer: Respond = (request, path, method, hasBody) => service.answer(request, path, method, hasBody);
   const answerApi = corsOrigins.length === 0 ? answer : withCors(answer, corsOrigins);
@@ -147,42 +143,61 @@ function start(data: ServeData, published: readonly PublishedVersion[]): Started
     pages === undefined || isApiPath(path)
       ? answerApi(request, path, method, hasBody)
       : pages.respond(request, path, method, hasBody);
-  warmPrices(versions, serviceOf);
-  warm(
-    (round) => apiRequestsOf(versions.images[0], round),
-    (path, query) => service.read(path, query),
-    threadCpuMs,
-  );
   const connections = new Connections(data.maxConnections, data.connections);
-  const log =
-    data.accessLog === 0
-      ? undefined
-      : new AccessLog({
-          ...{ perSecond: data.accessLog, accounts: data.accessLogAccounts, keys, names, trustedProxies },
-          tell: (access) => send({ type: "access", access }),
-        });
   const waiting = new WaitingAnswers(connections, data.maxWaitingBytes, safely(collectGarbageSoon, report));
+  const permits = data.areShared ? new PermitTable(data.ceilings) : undefined;
   const queue = permits && new PermitQueue(permits, (waits) => send({ type: "wait", waits }));
   const waits = queue && {
     queue,
     answerAfterWait: (slot: number, monthOrReason: number, answer: () => Reply) =>
       service.answerAfterWait(slot, monthOrReason, answer),
   };
-  const responder: Responder = new Responder(traffic, isEnding, answerAll, ids, waiting, log, waits);
+  const responder: Responder = new Responder(traffic, isEnding, answerAll, ids, waiting, undefined, waits);
   const posts = pages && new Posts(pages.posts, responder, traffic);
   const server = serveHttp(
-    data.host,
-    data.port,
     connections,
     exactPaths,
     responder,
     report,
     pages && posts && { below: pages.postsBelow, take: (res, req, route) => posts.take(res, req, route) },
   );
-  return { service, versions, traffic, server, responder, connections, queue };
+  return { key, service, versions, traffic, server, responder, connections, queue };
 }
 
-let started: Started | undefined;
+/** Answers requests of each kind, and price queries over a connection, before clients can send any. */
+async function warmUp({ key, service, server, versions }: ReturnType<typeof make>): Promise<void> {
+  const [image] = versions.images;
+  await inPieces(prepareSearch(image), () => {});
+  warm(
+    (round) => apiRequestsOf(image, round),
+    (path, query) => service.read(path, query),
+    threadCpuMs,
+    warmingMs.others,
+  );
+  // A server that is closed may not listen again.
+  if (isEnding()) return;
+  const port = server.listen(loopback, 0);
+  await warmPrices(image, port, key, threadCpuMs, warmingMs.prices);
+}
+
+/** Takes over the clients' accounts, and listens on the clients' port. */
+function admit({ service, responder, server, traffic }: Started, data: ServeData): void {
+  const keys = new KeyTable(data.keys);
+  const ceilings = data.areShared ? new PermitTable(data.ceilings) : new Limits(data.ceilings);
+  service.useAccounts({ keys, ceilings });
+  const { trustedProxies } = code;
+  if (data.accessLog > 0)
+    responder.accessLog = new AccessLog({
+      ...{ perSecond: data.accessLog, accounts: data.accessLogAccounts, keys, trustedProxies },
+      names: new AccountNames(data.names),
+      tell: (access) => send({ type: "access", access }),
+    });
+  traffic.forget();
+  server.stopListening();
+  server.listen(data.host, data.port);
+}
+
+let started: ReturnType<typeof make> | undefined;
 
 /**
  * Changes to other data versions. Until their searches are prepared, requests are answered from the previous versions.
@@ -201,18 +216,26 @@ async function publish(published: readonly PublishedVersion[]): Promise<void> {
   send({ type: "published" });
 }
 
+async function begin(data: ServeData, published: readonly PublishedVersion[]): Promise<void> {
+  try {
+    started = make(data, versionsOf(published));
+    await warmUp(started);
+    // The message `close` has closed the server, or will.
+    if (isEnding()) return;
+    admit(started, data);
+    send({ type: "listening" });
+    // New connections wait in the system's queue until the gate opens.
+    Atomics.wait(state, 0, gate.shut);
+    if (isEnding()) started.server.close();
+  } catch (error) {
+    send({ type: "failed", reason: reasonOf(error) });
+    control.close();
+  }
+}
+
 const take = (message: ToServe) => {
   if (message.type === "start") {
-    try {
-      started = start(message.data, message.published);
-      send({ type: "listening" });
-      // New connections wait in the system's queue until the gate opens.
-      Atomics.wait(state, 0, gate.shut);
-      if (isEnding()) started.server.close();
-    } catch (error) {
-      send({ type: "failed", reason: reasonOf(error) });
-      control.close();
-    }
+    void begin(message.data, message.published);
   } else if (message.type === "publish") {
     void publish(message.published).catch(report);
   } else if (message.type === "pages") {

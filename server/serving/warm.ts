@@ -1,22 +1,21 @@
+import { connect } from "node:net";
 import { type Image, textAt } from "../../engine/query.ts";
 import { KeyTable } from "../accounts/key-table.ts";
 import { generateKey, hashKey } from "../accounts/keys.ts";
 import { Limits } from "../accounts/limits.ts";
-import { basePath, type Versions } from "../api/endpoint.ts";
+import { basePath } from "../api/endpoint.ts";
 import { ApiError } from "../api/errors.ts";
 import { keyedPaths } from "../api/routes.ts";
 import { monthOf } from "../shared/months.ts";
 import { maxBurst, maxQuota } from "../shared/plans.ts";
-import { headerNames, type RequestHead } from "./reply.ts";
-import type { Service } from "./service.ts";
 
 /**
  * Answers requests of each kind before clients send them, because a thread's first search takes a hundred times as long
  * as the next one.
  */
 
-/** Milliseconds of a thread's CPU time after which no further request is answered. */
-export const maxWarmingMs = 300;
+/** Milliseconds of CPU time for these requests: in a serving thread for prices and for others, in the page thread for pages. */
+export const warmingMs = { prices: 200, others: 100, pages: 300 };
 /** Rounds after which answers hardly get faster. */
 const rounds = 20;
 
@@ -24,20 +23,22 @@ const rounds = 20;
 type Requests = [path: string, query: Record<string, string>][];
 
 /**
- * Answers rounds of requests for at most `maxWarmingMs`.
+ * Answers rounds of requests.
  * @param requestsOf returns a round's requests. Rounds differ, because equal requests would tell the compiler too little
  * @param answer answers a path and an undecoded query, or throws
  * @param cpuMs returns milliseconds of CPU time that this thread has used
+ * @param maxMs milliseconds of CPU time after which no further request is answered
  */
 export function warm(
   requestsOf: (round: number) => Requests,
   answer: (path: string, query: string) => unknown,
   cpuMs: () => number,
+  maxMs: number,
 ): void {
   const begun = cpuMs();
   for (let round = 0; round < rounds; round++)
     for (const [path, query] of requestsOf(round)) {
-      if (cpuMs() - begun >= maxWarmingMs) return;
+      if (cpuMs() - begun >= maxMs) return;
       try {
         answer(path, new URLSearchParams(query).toString());
       } catch (error) {
@@ -91,35 +92,67 @@ export function pageRequestsOf(image: Image, round: number): Requests {
   ];
 }
 
-/** Makes a service with other versions, keys and ceilings than the thread's own. */
-export type ServiceOf = (
-  own: Pick<ConstructorParameters<typeof Service>[0], "versions" | "keys" | "ceilings" | "traffic">,
-) => Service;
-
-/** Number of price queries after which further ones hardly get faster. They take some milliseconds. */
-const priceQueries = 200;
-
-/**
- * Answers price queries as clients send them, with a key and ceilings of its own, so that nothing is counted. Without
- * this, a thread's first price query would take some milliseconds, and the next ones several times as long as later ones.
- */
-export function warmPrices(versions: Versions, serviceOf: ServiceOf): void {
-  const [image] = versions.images;
-  const [keys, ceilings] = [new KeyTable(), new Limits()];
-  const key = generateKey();
+/** Makes an account that clients can't have and that is never refused. */
+export function ownAccount(): { keys: KeyTable; ceilings: Limits; key: string } {
+  const [keys, ceilings, key] = [new KeyTable(), new Limits(), generateKey()];
   keys.put({ id: 1, hash: hashKey(key), expires_at: null, revoked_at: null }, 0);
   ceilings.configure(0, maxBurst, maxQuota);
   ceilings.enter(0, monthOf(Date.now()), 0);
-  const service = serviceOf({ versions, keys, ceilings, traffic: { refused() {}, unauthorized() {} } });
-  let query = "";
-  const request: RequestHead = {
-    getQuery: () => query,
-    getHeader: (name) => (name === headerNames.authorization ? `Bearer ${key}` : ""),
-    forEach() {},
-  };
+  return { keys, ceilings, key };
+}
+
+/** Price queries after which V8 has optimized the code for them. */
+const priceQueries = 20_000;
+/** Number of price queries that are sent without waiting for an answer. */
+const priceQueriesEach = 32;
+const differentBatches = 16;
+export const loopback = "127.0.0.1";
+const beginOfAnswer = "HTTP/1.1 ";
+
+/**
+ * Sends price queries to a server of this thread, and waits for the answers. Without them, V8 would optimize the code
+ * for price queries while the first ones are answered, and they would wait for that. Resolves early if there are no
+ * answers, because a thread can also begin without this.
+ *
+ * @param key a key of the server
+ * @param cpuMs returns milliseconds of CPU time that this thread has used
+ * @param maxMs milliseconds of CPU time after which no further query is sent
+ * @param maxSilenceMs maximum milliseconds without an answer
+ */
+export async function warmPrices(
+  { codes, procedures }: Image,
+  port: number,
+  key: string,
+  cpuMs: () => number,
+  maxMs: number,
+  maxSilenceMs = 1000,
+): Promise<void> {
   const [path = ""] = keyedPaths.keys();
-  for (let i = 0; i < priceQueries; i++) {
-    query = `procedure=${image.codes[i % image.procedures]}&limit=${1 + (i % 50)}`;
-    service.answer(request, path, "GET", false);
-  }
+  const query = (i: number) => `procedure=${codes[i % procedures]}&limit=${1 + (i % 8)}`;
+  const request = (i: number) =>
+    `GET ${path}?${query(i)} HTTP/1.1\r\nHost: ${loopback}\r\nAuthorization: Bearer ${key}\r\n\r\n`;
+  const batches = Array.from({ length: differentBatches }, (_, batch) =>
+    Array.from({ length: priceQueriesEach }, (_, i) => request(batch * priceQueriesEach + i)).join(""),
+  );
+  const begun = cpuMs();
+  const socket = connect({ host: loopback, port, noDelay: true });
+  let [sent, answered, rest] = [0, 0, ""];
+  const send = () => {
+    if (sent >= priceQueries || cpuMs() - begun >= maxMs) {
+      socket.destroy();
+      return;
+    }
+    socket.write(batches[(sent / priceQueriesEach) % differentBatches]);
+    sent += priceQueriesEach;
+  };
+  socket.on("connect", send);
+  socket.on("data", (bytes) => {
+    const text = rest + bytes.toString("latin1");
+    answered += text.split(beginOfAnswer).length - 1;
+    rest = text.slice(1 - beginOfAnswer.length);
+    if (answered === sent) send();
+  });
+  socket.on("error", () => {});
+  socket.setTimeout(maxSilenceMs, () => socket.destroy());
+  await new Promise((resolve) => socket.on("close", resolve));
 }

@@ -81,13 +81,21 @@ export class ThreadTraffic {
   /** Weight of the next timed request: the number of requests from which it is chosen. */
   #stride = 1;
   #untilTimed = 1;
-  readonly #each = new PerSecond(maxTimedEach);
+  #each = new PerSecond(maxTimedEach);
 
   /** @param nowMs milliseconds of a steady clock @param random returns a number from 0 to below 1 */
   constructor(buffer: SharedArrayBuffer, nowMs = () => performance.now(), random = Math.random) {
     this.#words = new Float64Array(buffer);
     this.#nowMs = nowMs;
     this.#random = random;
+  }
+
+  /** Sets all of this thread's counts to 0. */
+  forget(): void {
+    this.#words.fill(0);
+    this.#stride = 1;
+    this.#untilTimed = 1;
+    this.#each = new PerSecond(maxTimedEach);
   }
 
   /** Begins timing a request for `answered`. Returns a negative number if the request isn't timed. */

@@ -22,7 +22,7 @@ const keys = {
   burst: createKey(stateDir, "burst", { burst: 1, quota: 1000 }),
   quota: createKey(stateDir, "quota", { burst: 1000, quota: 1 }),
 };
-const server = await startServer({ stateDir, env: { THREADS: "2" } });
+const server = await startServer({ stateDir, env: { THREADS: "2", ACCESS_LOG: "1000" } });
 after(() => server.stop());
 
 async function metricsOf({ ops }: { ops: string }): Promise<Map<string, number>> {
@@ -32,6 +32,13 @@ async function metricsOf({ ops }: { ops: string }): Promise<Map<string, number>>
 }
 
 const [requests, times] = ["hcqs_http_requests_total", "hcqs_http_request_duration_seconds"];
+
+test("what the threads ask themselves before they listen isn't counted or logged", async () => {
+  const metrics = await metricsOf(server);
+  const grown = [...metrics].filter(([name, value]) => /^hcqs_(http|limit|unauth)/.test(name) && value > 0);
+  assert.deepEqual(grown, []);
+  assert.doesNotMatch(server.process.stderr, /"msg":"request"/);
+});
 
 test("each series that an alert's labels name is there before its first event", async () => {
   const rules = readFileSync(path.join(import.meta.dirname, "../../server/monitoring/alerts.yaml"), "utf8");

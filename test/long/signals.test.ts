@@ -53,7 +53,7 @@ test("signals that do nothing or pause leave the server running, without a debug
 });
 
 test("signals that end the server end it at once", async (t) => {
-  for (const signal of signalsThat("ends at once")) {
+  for (const signal of signalsThat("ends immediately")) {
     const server = start(t);
     await until("the first instruction", () => takesSignals(server.pid));
     server.signal(signal);

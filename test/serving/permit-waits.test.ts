@@ -94,17 +94,14 @@ const makeResponder = () =>
     laterByTest,
   );
 
-async function serve(responder: Responder) {
-  const port = await freePort();
-  const server = serveHttp("127.0.0.1", port, connections, [], responder, (error) =>
-    assert.fail(String(error)),
-  );
+function serve(responder: Responder) {
+  const server = serveHttp(connections, [], responder, (error) => assert.fail(String(error)));
   after(() => server.close());
-  return `http://127.0.0.1:${port}`;
+  return `http://127.0.0.1:${server.listen("127.0.0.1", 0)}`;
 }
 
 const responder = makeResponder();
-const api = await serve(responder);
+const api = serve(responder);
 
 const setRevoked = (isRevoked: boolean) =>
   keys.put({ id: 1, hash: hashKey(key), expires_at: null, revoked_at: isRevoked ? 1 : null }, 0);
@@ -380,7 +377,7 @@ test("the access log has a request that waited once, with its id and without its
 
 test("at a stop, a waiting request counts as unfinished, and its answer closes the connection", async () => {
   const draining = makeResponder();
-  const other = await serve(draining);
+  const other = serve(draining);
   for (const [method, monthOrReason, status] of [
     ["GET", month, 200],
     ["HEAD", month, 200],

@@ -10,7 +10,7 @@ import type { After } from "../../server/serving/streaming.ts";
 import { WaitingAnswers } from "../../server/serving/waiting.ts";
 import { Connections, maxWaitingBytes } from "../../server/shared/connections.ts";
 import { ThreadTraffic, Traffic } from "../../server/shared/traffic.ts";
-import { Connection, freePort, requestText, until } from "../support/connection.ts";
+import { Connection, requestText, until } from "../support/connection.ts";
 
 /** Tests posts over real connections to a listener in this process, with deadlines that the tests end. */
 
@@ -45,8 +45,6 @@ const laterByTest: After = (ms, callback) => {
   return () => pending.delete(callback);
 };
 
-const port = await freePort();
-const api = `http://127.0.0.1:${port}`;
 const [block] = new Traffic(routes, 1).buffers;
 const traffic = new ThreadTraffic(block);
 const connections = new Connections(10_000);
@@ -63,15 +61,11 @@ const responder = new Responder(
   laterByTest,
 );
 const posts = new Posts(handler, responder, traffic, laterByTest);
-const server = serveHttp(
-  "127.0.0.1",
-  port,
-  connections,
-  [],
-  responder,
-  (error) => assert.fail(String(error)),
-  { below: "/portal/", take: (res, req, route) => posts.take(res, req, route) },
-);
+const server = serveHttp(connections, [], responder, (error) => assert.fail(String(error)), {
+  below: "/portal/",
+  take: (res, req, route) => posts.take(res, req, route),
+});
+const api = `http://127.0.0.1:${server.listen("127.0.0.1", 0)}`;
 after(() => server.close());
 
 afterEach(async () => {

@@ -9,7 +9,7 @@ import { Responder } from "../../server/serving/responder.ts";
 import { WaitingAnswers } from "../../server/serving/waiting.ts";
 import { Connections, maxWaitingBytes } from "../../server/shared/connections.ts";
 import { ThreadTraffic, Traffic } from "../../server/shared/traffic.ts";
-import { Connection, freePort, requestText, until } from "../support/connection.ts";
+import { Connection, requestText, until } from "../support/connection.ts";
 
 /** Tests answers that wait for slow clients, and the bound on their memory. */
 
@@ -163,9 +163,9 @@ for (const [what, part] of [
       new RequestIds(),
       new WaitingAnswers(connections, maxWaitingBytes, () => {}),
     );
-    const port = await freePort();
     const report = (error: unknown) => assert.fail(String(error));
-    const server = serveHttp("127.0.0.1", port, connections, [], responder, report);
+    const server = serveHttp(connections, [], responder, report);
+    const port = server.listen("127.0.0.1", 0);
     t.after(() => server.close());
     for (const follows of [false, true]) {
       const connection = await Connection.open(`http://127.0.0.1:${port}`);

@@ -1,11 +1,29 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:net";
 import { test } from "node:test";
 import { syntheticSnapshot } from "../../datasets/sample/synthetic.ts";
+import { KeyTable } from "../../server/accounts/key-table.ts";
+import { Limits } from "../../server/accounts/limits.ts";
 import { ApiError } from "../../server/api/errors.ts";
 import { allEndpoints } from "../../server/api/openapi.ts";
-import { isApiPath, resolve } from "../../server/api/routes.ts";
+import { isApiPath, resolve, routes } from "../../server/api/routes.ts";
 import { parameterNames } from "../../server/parts/portal/browser/choice.ts";
-import { apiRequestsOf, maxWarmingMs, pageRequestsOf, warm, warmPrices } from "../../server/serving/warm.ts";
+import { serveHttp } from "../../server/serving/listener.ts";
+import { RequestIds } from "../../server/serving/request-ids.ts";
+import { type Respond, Responder } from "../../server/serving/responder.ts";
+import { WaitingAnswers } from "../../server/serving/waiting.ts";
+import {
+  apiRequestsOf,
+  loopback,
+  ownAccount,
+  pageRequestsOf,
+  warm,
+  warmingMs,
+  warmPrices,
+} from "../../server/serving/warm.ts";
+import { Connections, maxWaitingBytes } from "../../server/shared/connections.ts";
+import { ThreadTraffic, Traffic } from "../../server/shared/traffic.ts";
 import { serviceOf } from "../support/asking.ts";
 import { ask, imageWith, versionsOf } from "../support/endpoint-oracle.ts";
 import { places } from "../support/places.ts";
@@ -42,6 +60,7 @@ test("requests of each kind are answered before a thread listens, and none has a
       );
     },
     () => 0,
+    warmingMs.others,
   );
   // Prices are warmed by themselves, and files are made while they are sent.
   const endpoints = allEndpoints.filter(
@@ -59,10 +78,10 @@ test("a slow thread begins no request after its time for them", () => {
   let reads = 0;
   const read = () => {
     reads++;
-    cpuMs += maxWarmingMs / 3;
+    cpuMs += warmingMs.others / 4;
   };
-  warm(requestsOf, read, () => cpuMs);
-  assert.equal(reads, 3);
+  warm(requestsOf, read, () => cpuMs, warmingMs.others);
+  assert.equal(reads, 4);
 });
 
 test("a fault of this service isn't passed over", () => {
@@ -72,29 +91,55 @@ test("a fault of this service isn't passed over", () => {
         requestsOf,
         () => assert.fail("a fault"),
         () => 0,
+        warmingMs.others,
       ),
     { message: "a fault" },
   );
 });
 
-test("price queries are answered before a thread listens, with a key that clients can't have", () => {
-  const statuses = new Map<number, number>();
-  const made = (own: Pick<Parameters<typeof serviceOf>[0], "versions" | "keys" | "ceilings">) => {
-    const service = serviceOf({ ...own, now: Date.now, steadyNow: () => performance.now() });
-    const { answer } = service;
-    service.answer = (request, path, method, hasBody) => {
-      assert.equal(path, pricesPath);
-      const reply = answer.call(service, request, path, method, hasBody);
-      statuses.set(reply.status, (statuses.get(reply.status) ?? 0) + 1);
-      return reply;
-    };
-    return service;
+test("price queries are answered over a connection, with a key that no client has", async (t) => {
+  const { key, ...own } = ownAccount();
+  const service = serviceOf({ ...own, versions, now: Date.now, steadyNow: () => performance.now() });
+  const replies = new Map<number, number>();
+  const [block] = new Traffic(routes, 1).buffers;
+  const answer: Respond = (request, path, method, hasBody) => {
+    assert.equal(path, pricesPath);
+    const reply = service.answer(request, path, method, hasBody);
+    replies.set(reply.status, (replies.get(reply.status) ?? 0) + 1);
+    return reply;
   };
-  warmPrices(versions, made);
-  assert.ok((statuses.get(200) ?? 0) >= 100, JSON.stringify([...statuses]));
-  // Some procedures of a small sample have no prices.
-  assert.deepEqual(
-    [...statuses.keys()].filter((status) => status !== 200 && status !== 404),
-    [],
+  const connections = new Connections(10);
+  const waiting = new WaitingAnswers(connections, maxWaitingBytes, () => {});
+  const responder = new Responder(new ThreadTraffic(block), () => false, answer, new RequestIds(), waiting);
+  const server = serveHttp(connections, [], responder, (error) => assert.fail(String(error)));
+  t.after(() => server.close());
+  const port = server.listen(loopback, 0);
+  let cpuMs = 5000;
+  const inSteps = () => (cpuMs += 10);
+  await warmPrices(image, port, key, inSteps, 100);
+  const count = (replies.get(200) ?? 0) + (replies.get(404) ?? 0);
+  assert.equal(
+    count,
+    9 * 32,
+    `32 queries each time that there is time left: ${JSON.stringify([...replies])}`,
   );
+  // Some procedures of a small sample have no prices.
+  assert.ok((replies.get(200) ?? 0) > count / 2);
+
+  replies.clear();
+  service.useAccounts({ keys: new KeyTable(), ceilings: new Limits() });
+  await warmPrices(image, port, key, inSteps, 25);
+  assert.deepEqual([...replies], [[401, 64]], "the key is gone with its account");
+});
+
+test("a thread begins without price queries if nobody answers them", async (t) => {
+  const silent = createServer((socket) => socket.resume()).listen(0, loopback);
+  t.after(() => silent.close());
+  await once(silent, "listening");
+  const address = silent.address();
+  assert.ok(address !== null && typeof address === "object");
+  await warmPrices(image, address.port, "key", () => 0, 100, 1);
+  silent.close();
+  await once(silent, "close");
+  await warmPrices(image, address.port, "key", () => 0, 100);
 });
