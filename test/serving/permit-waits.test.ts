@@ -20,7 +20,7 @@ import type { Access } from "../../server/shared/messages.ts";
 import { monthOf, startOfMonth } from "../../server/shared/months.ts";
 import { ThreadTraffic, Traffic } from "../../server/shared/traffic.ts";
 import { serviceOf } from "../support/asking.ts";
-import { type Answer, Connection, freePort, requestText, until } from "../support/connection.ts";
+import { type Answer, Connection, requestText, until } from "../support/connection.ts";
 import { imageOf, versionsOf } from "../support/endpoint-oracle.ts";
 import { type ShortRow, snapshotOf } from "../support/fixtures.ts";
 
