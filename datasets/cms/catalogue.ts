@@ -105,7 +105,7 @@ function newestIn(entries: readonly CatalogueEntry[], titleLetters: string) {
 interface CatalogueEntry {
   /** Titles of this entry and of the entries around it, outermost first. */
   titles: string[];
-  /** Names of fields are reduced to letters and digits, without a prefix such as `dcat:`. */
+  /** Names of fields are reduced to lower-case letters and digits, without a prefix such as `dcat:`. */
   fields: Map<string, unknown>;
 }
 

@@ -153,7 +153,7 @@ interface ErrorDetails {
   ceiling?: ReachedCeiling;
   /** The procedure groups that the words of `procedure` may mean. */
   candidates?: readonly Candidate[];
-  /** The cities that `near` may mean. */
+  /** What `near` may mean: cities, or the whole ZIP code. */
   places?: readonly { near: string }[];
   /** What the search asks for and this data can't have. */
   absent?: readonly Absent[];

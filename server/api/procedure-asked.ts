@@ -20,7 +20,7 @@ export interface ProcedureAsked {
   name: string;
   /** The group's name in plain words; null if there is none. */
   title: string | null;
-  /** Whether the group was found by words or by a HCPCS code. */
+  /** True if words or a HCPCS code found the group, false if its APC code did. */
   isSearched: boolean;
   /** What the words also ask for and this data can't have. */
   absent: readonly Absent[];

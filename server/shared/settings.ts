@@ -65,7 +65,10 @@ export const trueOrFalse = v.pipe(
   v.transform((text) => text === "true"),
 );
 
-/** Makes a setting whose value messages never show. @param parse throws a DataError whose `found` messages show instead */
+/**
+ * Makes a setting whose value never appears in messages.
+ * @param parse throws a DataError, whose `found` appears in place of the value
+ */
 export function secretSetting<Value>(about: string, parse: (text: string) => Value) {
   const parsed = v.rawTransform<string, Value>(({ dataset, addIssue, NEVER }) => {
     try {

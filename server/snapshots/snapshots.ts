@@ -26,8 +26,8 @@ const otherContent =
 /** Interval of progress lines in the log during a long load. */
 const progressMs = 2000;
 /**
- * Scans between two tries of a file that this process may not read. The file is also tried when it changes. The tries are
- * needed because the reason may be outside the file. After other errors of the system, each scan tries the file again.
+ * After this many scans, a file that this process may not read is tried again, because the reason may be outside the
+ * file. It is also tried when it changes. After other errors of the system, every scan tries the file again.
  */
 const scansToRetry = 120;
 

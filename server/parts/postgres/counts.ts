@@ -117,7 +117,7 @@ export class Counts {
     months.delete(farthest);
   }
 
-  /** Returns the permits granted in a month; undefined if the number was never read. */
+  /** Returns the permits granted in a month; 0 if only an earlier month is known, undefined if no month is. */
   of(account: number, month: number): number | undefined {
     const months = this.#known.get(account);
     const known = months?.get(month);
@@ -127,7 +127,7 @@ export class Counts {
     return isLater ? 0 : undefined;
   }
 
-  /** Notes an account's permits granted in a month to all servers. @param quota the quota while they were granted */
+  /** Notes how many permits of an account all servers together got in a month. @param quota the quota at that time */
   note(id: number, month: number, used: number, quota: number): void {
     const known = this.#known.get(id)?.get(month);
     const recorded = known?.quota === quota ? known.recorded : 0;

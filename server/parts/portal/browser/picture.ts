@@ -25,7 +25,7 @@ export const letterWidth = 7;
 
 /**
  * Finds round amounts on a scale, such as $2,000, with anchors for their texts. Returns three or more if possible, else
- * two. If there is no room for two, returns the scale's ends.
+ * two. If no two round amounts have room, returns the scale's ends.
  */
 export function placedTicks(scale: Scale, width: number) {
   const [low, high] = scale.domain();
