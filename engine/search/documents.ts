@@ -43,17 +43,15 @@ export const fieldMask = (1 << fieldBits) - 1;
 /** Marks the start of each term among a procedure's words. No word of a query equals this text. */
 export const termStart = ",";
 
-/** The words of a facility or procedure, each list with its field. */
 type Document = { words: readonly string[]; field: number }[];
 
-/** The words of all documents, as the image has them. */
 interface Tokens {
   words: TextColumn;
   tokenStart: Uint32Array;
   tokens: Uint32Array;
 }
 
-/** The constants of `checkHeap` are estimates of heap bytes. */
+/** Estimates of heap bytes, for `checkHeap`. */
 const bytesPerDocument = 512;
 const bytesPerCharacter = 16;
 const bytesPerWord = 64;
@@ -128,7 +126,6 @@ const wordsBesideName = Map.groupBy(
 /** Words of names that tell little about the hospital. */
 export const weakWords: ReadonlySet<string> = new Set([...fillers, ...kinds, ...phrasesOf("weak")]);
 
-/** Returns the words of the facilities as the image has them. */
 export function facilityDocuments(facilities: Facilities, wordsOf: WordsOf) {
   const initials = unambiguousInitials(facilities, wordsOf);
   return documentsOf(facilities.name, (i) => {

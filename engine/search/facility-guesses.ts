@@ -35,7 +35,6 @@ const forHospitals = phrasesOf("any");
 /** Words for people who work in hospitals. */
 const doctors = phrasesOf("doctor");
 
-/** A search for facilities: its words, the terms made of them, and what is found so far. */
 interface FacilitySearch {
   image: Image;
   index: SearchIndex;
@@ -112,7 +111,7 @@ const departments = Map.groupBy(
   ([first]) => first,
 );
 
-/** The words that may say nothing about which hospital is meant: departments, and words of procedures. */
+/** The words that may be set aside: words of departments, and words of procedures that no name or city has. */
 function asideIn(index: SearchIndex, words: readonly string[]): ReadonlySet<string> {
   const inNames = (1 << nameField) | (1 << cityField) | (1 << cityPartField);
   const isInNames = (word: string) => isInFields(index, findWord(index, meaningOf(word)), inNames);

@@ -22,7 +22,8 @@ export function findCodes(image: Image, index: SearchIndex, words: readonly stri
 }
 
 /**
- * Finds whole names, and whole names before or after their place.
+ * Finds whole names, alone or before or after their place.
+ *
  *
  * @param typed the words as they are typed
  */

@@ -46,7 +46,7 @@ function withoutArea(words: readonly string[]): readonly string[] {
   );
 }
 
-/** Finds the hospitals of a place if a search says nothing else. */
+/** Finds the hospitals of a place, or of the state to which the search is limited, if the search says nothing else. */
 export function findPlaces(
   image: Image,
   asked: Asked,
@@ -119,7 +119,6 @@ function isBegun(image: Image, span: readonly string[], place: Place): boolean {
 
 interface PlaceAlone {
   places: readonly Place[];
-  /** The words that name the place. */
   span: readonly string[];
   /** Whether all other words are small words. */
   isWhole: boolean;

@@ -11,7 +11,7 @@ export type ShownPlace = { near: string } | { state: string };
 export interface Matches {
   /** Number of matches on all pages. */
   total: number;
-  /** Positions of the facilities or procedures on the page, best first. */
+  /** Positions of the facilities or procedures, best first; in a `SearchAnswer`, only those of the page. */
   documents: Uint32Array;
   /** The score of each document, above 0 and at most 1, with three decimals. */
   scores: number[];
@@ -32,7 +32,6 @@ export const nothing: Matches = {
   unwanted: [],
 };
 
-/** Tells whether a search may return a document. */
 export type Wanted = (document: number) => boolean;
 
 /** Returns a function that tells whether a document has prices in a state. @param state null for the nation */

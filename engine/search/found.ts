@@ -101,7 +101,6 @@ export class Found {
     return this.ranked.size === 0;
   }
 
-  /** Whether the whole search names one place. */
   get isOnePlace(): boolean {
     return this.onePlace.size > 0;
   }
@@ -113,10 +112,9 @@ export class Found {
 }
 
 /**
- * Returns the last rank whose facilities are meant for sure, or −1 if none are. Facilities found by a CCN are meant,
- * and so are the facilities of the one place that the search names. Otherwise, the facilities of the best rank and of
- * similar ranks (`lastAlike`) are meant if there is only one, or if all are in that place. If the best rank is `guess`
- * or `rest`, none are meant.
+ * Returns the last rank whose facilities are surely meant, or −1 if none are. Facilities found by a CCN are meant. If
+ * a place is the best way, its facilities are meant if the search names only one place. At another rank better than
+ * `guess`, the facilities up to the rank in `lastAlike` are meant if there is only one, or if all are in that place.
  */
 function lastMeant({ ranked, top, onePlace }: Found): number {
   if (top === ranks.code) return top;

@@ -34,7 +34,6 @@ export const joinedPrefixLetters = 6;
 /** Whether a word may begin a longer one. A number can't begin a longer number, because that means something else. */
 export const mayBegin = (word: string) => word.length >= prefixLetters && !isNumber(word);
 
-/** A word of a query with its matches. */
 export interface Term {
   word: string;
   /** Whether every found document must match the word. */
@@ -42,8 +41,8 @@ export interface Term {
   /** Words of the index: word << levelBits | level. */
   matches: number[];
   /**
-   * The documents that match in another way than by a word of the index: level << fieldBits | field. They have the word
-   * as several consecutive words, or they are in a city that has the word as a nickname, alone or with other words.
+   * The documents that match otherwise than by a word of the index: level << fieldBits | field. They have the word as
+   * several consecutive words, or are in a city with the nickname.
    */
   phrases: Map<number, number>;
   /** The document that the word identifies by a CCN, an APC code, a HCPCS code or an unofficial name; −1 for none. */
@@ -94,10 +93,7 @@ function matchJoined(index: SearchIndex, typed: readonly string[], terms: readon
   if (kind === "facility") matchNickname(index, oneWord(typed), terms);
 }
 
-/**
- * Adds matches to a needed term: by the beginning of a word, with typos, in another form, as several words, or as a
- * code.
- */
+/** Adds the matches that only a needed term gets, such as those with typos. */
 function matchNeeded(image: Image, index: SearchIndex, term: Term): void {
   const { word } = term;
   const { kind } = index;
@@ -338,7 +334,6 @@ export function documentsWithAll(index: SearchIndex, terms: readonly Term[]): nu
   return others.reduce((left, other) => matching(index, other.term, left), documentsOfTerm(index, term));
 }
 
-/** Returns the documents that match a term, ascending. */
 function documentsOfTerm(index: SearchIndex, { matches, phrases, code }: Term): number[] {
   // Thousands of documents may have a word such as hospital, so nothing is sorted.
   const count = index.byName.length;

@@ -21,7 +21,7 @@ export interface NoMatch {
   otherCode: string | undefined;
   /** A HCPCS or CPT code that is in no group of the data. */
   code: string | undefined;
-  /** A CCN, or five digits, that no hospital has and that are neither a ZIP code nor a procedure's code. */
+  /** Five or six digits that are no hospital's CCN, no ZIP code and no procedure's code. */
   ccn: string | undefined;
   /** The place, if a search for procedures names a place and nothing else. */
   place: string | undefined;
@@ -33,7 +33,7 @@ export interface NoMatch {
   emptyState: string | undefined;
   /** The word that prevents a match; undefined if no word of the text says what to look for. */
   word: string | undefined;
-  /** Whether no document matches the word. Otherwise some documents match the word, but not the other words. */
+  /** Whether no document matches `word`. */
   isUnknown: boolean;
   /** Similar words of procedures, or names of documents that match similar words or the search's other words. */
   near: readonly string[];

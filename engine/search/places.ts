@@ -166,7 +166,6 @@ export const isSpelledCity = (image: Image, words: readonly string[]) =>
 
 interface NameInState {
   name: readonly string[];
-  /** The state's code. */
   state: string;
 }
 
@@ -186,8 +185,8 @@ function withStates(words: readonly string[]): NameInState[] {
 
 /**
  * Finds the cities that words name, in the table of places and among the hospitals' cities. They are ordered by state,
- * one for each state. The state's code or name may follow or come first: `Boston, MA`, `saint louis missouri`. A
- * nickname, such as NYC, means its first city. O(log cities).
+ * one for each state. The state's code or name may follow or come first. A nickname, such as NYC, means its first
+ * city.
  */
 export function citiesNamed(image: Image, words: readonly string[]): City[] {
   const ways = withStates(words);

@@ -23,12 +23,11 @@ const mostWords = 4;
 
 /** What a search for procedures says about a place. */
 export interface PlaceRead {
-  /** The words that don't name the place. */
+  /** The words left for the procedure. */
   rest: readonly string[];
   place: ShownPlace | null;
-  /** The words that name the place. */
   span: readonly string[];
-  /** Words that are set aside: a city that may be several or no place, a region, or a place that isn't known. */
+  /** Words that are set aside: an unclear city, a region, or an unknown place. */
   aside: readonly string[];
 }
 
@@ -102,7 +101,7 @@ const isRegion = (image: Image, words: readonly string[]) => {
   return place?.kind === "region" && place.states.length !== 1;
 };
 
-/** Codes of states that are also words. Alone they aren't a state, unless `isCodeMeant`. */
+/** Codes of states that are also words. */
 const wordLikeCodes = phrasesOf("state-word");
 /** Codes that are words in small letters, even at the end of a text. */
 const wordsAtEnd = phrasesOf("state-word-end");
@@ -118,10 +117,7 @@ const medicalCodes = phrasesOf("state-medical");
  */
 const medicalSmallCodes = phrasesOf("state-medical-small");
 
-/**
- * Whether a code means the state. In small letters it has to be at the end of a text; in capitals it may also be at the
- * start.
- */
+/** Whether a code of a state, in capitals or at the end of the text, means the state. */
 function isCodeMeant(
   [code, ...more]: readonly string[],
   others: readonly string[],

@@ -63,10 +63,7 @@ export function medicalIn(query: readonly string[]): (word: string) => boolean {
 
 const isAsideOrGeneric = (meant: string) => otherAsides.has(meant) || genericWords.has(meant);
 
-/**
- * Whether a word belongs to searches for procedures. It may be medical, generic, or a word for something that no group
- * includes.
- */
+/** Whether a word is medical, generic, or for something that no group includes. */
 export const isOfProcedures = (word: string): boolean =>
   isAsideOrGeneric(procedureMeaning(word)) || isMedical(word);
 
@@ -92,10 +89,9 @@ function allTerms(): Map<string, ProcedureTerm[]> {
   return Map.groupBy(terms, ({ words }) => words[0]);
 }
 
-/** The terms by their first words. They are made when they are first needed, because many threads never search. */
+/** The terms by their first words; made when first needed, because many threads never search. */
 let termsByWord: ReturnType<typeof allTerms> | undefined;
 
-/** The terms of a text: see `termsIn`. */
 interface TermsOfText {
   held: ProcedureTerm | undefined;
   absent: ProcedureTerm | undefined;

@@ -17,7 +17,6 @@ export const plainWordsOf: Readonly<Record<string, { terms: readonly string[]; c
 export interface PlainProcedure {
   /** The group in plain words and in small letters, such as `a mastectomy`. */
   title: string;
-  /** The part of the body. */
   part: string;
   /** Further procedures that the group includes. */
   words: string;

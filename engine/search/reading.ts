@@ -26,9 +26,7 @@ export interface Asked {
   kind: DocumentKind;
   /** The text. In a search for procedures, codes of diagnoses are left out if other words say something. */
   text: string;
-  /**
-   * The words as typed, for literal matches. A search for facilities leaves out labels before numbers, such as suite.
-   */
+  /** The words as typed, for literal matches. */
   typed: readonly string[];
   /** The words in English, without what is in the fields below. */
   words: readonly string[];
@@ -38,12 +36,8 @@ export interface Asked {
   miles: number | null;
   /** The place that a search for procedures names. */
   place: ShownPlace | null;
-  /** The words that name this place. */
   placeWords: readonly string[];
-  /**
-   * What the search leaves out: the words of a street, codes of diagnoses, places that are unknown or ambiguous, and, if
-   * other words remain, codes that no group is known to include.
-   */
+  /** Words and codes that the search leaves out, such as those of a street or a diagnosis. */
   ignored: readonly string[];
 }
 
@@ -135,9 +129,8 @@ const smallCodes = new Set(
 );
 
 /**
- * Writes out a state's code after a place. After a county, any code is written out. After a city or a whole name, only
- * codes that are small words elsewhere are: DE, ID, IN, OR, HI, ME and OK. Only words for hospitals and ZIP codes may
- * follow the code.
+ * Writes out a state's code after a county. After a city or a whole name, only codes that are small words elsewhere
+ * are written out. Only words for hospitals and ZIP codes may follow the code.
  */
 function withState(image: Image, words: readonly string[]): readonly string[] {
   const at = words.findLastIndex((word) => !forHospitals.has(word) && !isZip(image, word));
@@ -245,10 +238,7 @@ const age = new RegExp(`\\b\\d{1,3}[\\s-]?${oneOf("age").replaceAll(" ", "[\\s-]
 /** Vertebrae such as C5-6, whose second number isn't significant alone. */
 const vertebrae = /\b([clt]\d{1,2})\s?[-/]\s?\d{1,2}\b/giu;
 
-/**
- * Removes the hyphen of a CCN such as `33-0101`, and adds the leading zero that `ccn 10001` lacks. The word ccn stands
- * here and not in the lexicon, because the contract defines it.
- */
+/** Removes the hyphen of a CCN such as `33-0101`, and adds the leading zero that `ccn 10001` lacks. */
 function joinedCcn(text: string): string {
   if (!/\d/.test(text)) return text;
   return text
@@ -362,7 +352,6 @@ export function saintsInEnglish(words: readonly string[]): readonly string[] | u
   return english.some((word, i) => word !== words[i]) ? english : undefined;
 }
 
-/** Tells whether a word at a position isn't replaced. */
 type IsKept = (word: string, at: number) => boolean;
 
 function replaced(words: readonly string[], { starts, byPhrase }: Phrases, isKept: IsKept): string[] {

@@ -43,8 +43,8 @@ export interface Alternative {
 }
 
 /**
- * Searches the facilities or procedures that have prices, and returns a page of the matches. See `findFacilities` and
- * `findProcedures`.
+ * Searches the facilities or procedures that have prices, and returns a page of the matches.
+ *
  *
  * @param state null for the nation
  */

@@ -9,15 +9,12 @@ export const documentKinds: readonly DocumentKind[] = ["facility", "procedure"];
 
 /** Words that can be looked up, and compared with misspelt words. */
 export interface WordTable {
-  /** The distinct words. */
   readonly words: TextColumn;
   /** Word → position in `words`. */
   readonly positionOf: ReadonlyMap<string, number>;
   /** The words that aren't numbers, by their number of characters. */
   readonly ofLength: readonly (WordsOfLength | undefined)[];
-  /**
-   * The words that are numbers, by their number of digits. Facilities have many ZIP codes, and few searches compare them.
-   */
+  /** The words that are numbers, by their number of digits. They are apart, because few searches compare them. */
   readonly numbersOfLength: readonly (WordsOfLength | undefined)[];
 }
 
@@ -35,7 +32,6 @@ export interface SearchIndex extends WordTable {
   readonly kind: DocumentKind;
   /** The start of each document's tokens, followed by the end of the last document's tokens. */
   readonly tokenStart: Uint32Array;
-  /** Words with their fields: word << fieldBits | field. */
   readonly tokens: Uint32Array;
   /** The documents ordered by name, then by code. */
   readonly byName: Uint32Array;
@@ -58,12 +54,11 @@ export const wordSize = 3;
 
 const indexes = new WeakMap<Image["documents"][DocumentKind], SearchIndex>();
 
-/** Returns an image's index. A thread derives it for its first search, in O(tokens), unless `prepareSearch` did. */
+/** Returns the index that `prepareSearch` has derived, or derives it on a thread's first search. */
 export function indexOf(image: Image, kind: DocumentKind): SearchIndex {
   return indexes.get(image.documents[kind]) ?? atOnce(deriveIndex(image, kind));
 }
 
-/** Makes a table of distinct words. O(letters). */
 function* tableWords(words: TextColumn): Steps<WordTable> {
   const count = words.offsets.length - 1;
   const positionOf = new Map<string, number>();
@@ -172,7 +167,6 @@ export function findWord({ positionOf }: SearchIndex, word: string): number {
   return positionOf.get(word) ?? -1;
 }
 
-/** Whether any word of the index begins with a text. */
 export function beginsWord({ words }: SearchIndex, start: string): boolean {
   const found = withPrefix(words, Buffer.from(start));
   return found.start < found.end;
@@ -183,12 +177,10 @@ export function documentsOf({ postingStart, postings }: SearchIndex, word: numbe
   return postings.subarray(postingStart[word], postingStart[word + 1]);
 }
 
-/** Returns the number of documents that have a word. */
 export function countOf({ postingStart }: SearchIndex, word: number): number {
   return postingStart[word + 1] - postingStart[word];
 }
 
-/** Tells whether a document has a word in a field. */
 export function hasToken(index: SearchIndex, document: number, word: number, field: number): boolean {
   const { tokenStart, tokens } = index;
   const token = (word << fieldBits) | field;

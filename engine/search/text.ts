@@ -34,10 +34,9 @@ export function plainWords(text: string): string[] {
   return wordsOf(withoutApostrophes(text));
 }
 
-/** Removes apostrophes before accents, because `foldedCase` turns an acute accent that stands alone into a space. */
+/** Removes apostrophes first, because `foldedCase` turns an acute accent that stands alone into a space. */
 const withoutApostrophes = (text: string) => foldedCase(text.replace(apostrophes, ""));
 
-/** @param folded see `withoutApostrophes` */
 function wordsOf(folded: string): string[] {
   return (
     folded
@@ -115,7 +114,7 @@ export function procedureWords(text: string): string[] {
   return withLevels(splitWords(text)).map(procedureMeaning);
 }
 
-/** Pairs of names of institutions, as words, by the first word of the first name. */
+/** The two names of an institution, in both orders, by the first word of the first name. */
 const institutionsByWord = Map.groupBy(
   entriesOf("institution").flatMap(({ what, phrases }) =>
     phrases.flatMap((phrase) => {
