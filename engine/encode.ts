@@ -65,7 +65,6 @@ export interface RepeatedTexts extends TextColumn {
   first: Int32Array;
 }
 
-/** Concatenates strings, and finds equal ones. O(length). */
 export function encodeRepeated(values: string[]): RepeatedTexts {
   const firstOf = new Map<string, number>();
   const first = Int32Array.from(values, (value, i) => {

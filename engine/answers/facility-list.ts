@@ -43,7 +43,6 @@ export interface FacilityList {
 export const facilitySorts = ["name", "distance", "charge", "allowed", "markup", "services"] as const;
 type FacilitySort = (typeof facilitySorts)[number];
 
-/** A part of a sorted list. */
 export interface FacilityPage {
   /** Number of facilities in the whole list. */
   length: number;
@@ -107,10 +106,7 @@ export function facilityPage(
   };
 }
 
-/**
- * Whether a filter has a condition besides the procedure, the status and one state. Any other field counts as a
- * condition.
- */
+/** Whether a filter has more than a procedure, a status and one state. */
 function isNarrowed({
   procedure: _,
   status: __,
@@ -138,7 +134,7 @@ function pageOfGroup(
   // Absent values stay at the end.
   const known = firstNotBefore(start, end, (i) => valueAt(i) !== blank);
   const page = new Uint32Array(count);
-  /** What is left of a run of rows with the same value. Rows of a run stay ascending by CCN. */
+  /** The rest of a run of rows with the same value. Rows of a run stay ascending by CCN. */
   let [next, runEnd] = [0, 0];
   for (let i = 0; i < count; i++) {
     const fromEnd = known - 1 - offset - i;
@@ -262,8 +258,8 @@ function sortedBy(
 }
 
 /**
- * The returned function computes a facility's distance in tenths of a mile. It returns −1 if the facility is too far
- * away, and undefined if the facility's location is unknown.
+ * Returns a function that computes a facility's distance in tenths of a mile: −1 if the facility is too far away,
+ * undefined if its location is unknown.
  */
 function distancesFrom(image: Image, { latitude, longitude, miles, north, east }: Circle & Extent) {
   const { placeOf, placeLatitude, placeLongitude } = image;

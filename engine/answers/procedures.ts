@@ -13,7 +13,7 @@ export function nameProcedure(image: Image, procedure: number) {
   };
 }
 
-/** Amounts are in cents; `spread` is max/min × 100. */
+/** Amounts are in cents, `spread` in hundredths. */
 interface ProcedureSummary extends Summary {
   /** Position of the procedure. */
   procedure: number;

@@ -96,9 +96,8 @@ const layout = {
   pricedProcedures: uint32,
   /** ZIP codes as ascending numbers. */
   placeZip: int32,
-  /** The latitude of each ZIP code in millionths of a degree. */
+  /** The coordinates of each ZIP code in millionths of a degree. */
   placeLatitude: int32,
-  /** The longitude of each ZIP code in millionths of a degree. */
   placeLongitude: int32,
   /**
    * The keys of the ZIP codes' cities, in byte order. A key is the city's name as one word, a space, and the state's
@@ -109,9 +108,8 @@ const layout = {
   placeCityName: texts,
   /** How many ZIP codes each city has. */
   placeCityZips: int32,
-  /** The mean latitude of each city's ZIP codes in millionths of a degree. */
+  /** The mean coordinates of each city's ZIP codes in millionths of a degree. */
   placeCityLatitude: int32,
-  /** The mean longitude of each city's ZIP codes in millionths of a degree. */
   placeCityLongitude: int32,
   /** The rows of each procedure in turn. */
   procedureRows: uint32,
@@ -122,7 +120,6 @@ const layout = {
    * side by side.
    */
   procedureCharge: int32,
-  /** The allowed amounts of `procedureRows`. */
   procedureAllowed: int32,
   /** The start of each group's rows in `order`, followed by the end of the last group's rows. */
   groupStart: uint32,
@@ -133,9 +130,8 @@ const layout = {
   csvBytes: float64,
   summaries: float64,
   details: float64,
-  /** The start of each group's head in `answers`. */
+  /** The start and the end of each group's head in `answers`. */
   headStart: uint32,
-  /** The end of each group's head in `answers`. */
   headEnd: uint32,
   /** The priced rows of each group in turn, ordered by charge, then by CCN. */
   order: uint32,
@@ -159,7 +155,7 @@ type SectionsOf<Part> = {
 };
 type Sections = SectionsOf<typeof layout>;
 
-/** A second copy would take too much memory, so these bytes are written directly into the image. */
+/** Bytes that are written directly into the image, because a second copy would take too much memory. */
 interface Written {
   length: number;
   writeTo(out: Uint8Array): void;
@@ -173,7 +169,6 @@ const headerWords = 2 + 2 * elementTypes.length;
 export interface Description {
   provenance: Provenance;
   counts: Counts;
-  /** Whether the rows are invented. */
   isSynthetic: boolean;
   /** Number of HCPCS codes; null if the snapshot has no codes. */
   codes: number | null;
@@ -195,7 +190,6 @@ export interface Image extends Omit<Sections, "description"> {
   readonly procedureOf: ReadonlyMap<string, number>;
   /** APC code as a number → position of the procedure; −1 for none. */
   readonly procedureOfNumber: Int16Array;
-  /** Number of procedures. */
   readonly procedures: number;
 }
 

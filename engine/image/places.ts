@@ -37,7 +37,7 @@ export interface Point {
   longitude: number;
 }
 
-/** Miles around a place within which a hospital counts as near if the caller gives no distance. */
+/** Default radius around a place. */
 export const defaultMiles = 50;
 /** Maximum miles around a place. */
 export const maxMiles = 500;

@@ -56,7 +56,6 @@ export function medianOf({ summaries }: Image, group: number): number {
   return summaries[group * summaryFields.length + medianAt];
 }
 
-/** Returns a group's further statistics: allowed amounts in cents, markups in hundredths. */
 export function detailsOf({ details }: Image, group: number): Record<DetailField, number> {
   return fieldsAt(details, detailFields, group);
 }

@@ -19,9 +19,7 @@ export interface ColumnChunk {
 }
 
 export interface OpenParquet {
-  /** The footer's key-value metadata. */
   metadata: Map<string, string>;
-  /** The row groups, as the footer declares them. */
   groups: { rows: number; columns: ColumnChunk[] }[];
   /**
    * Reads some columns of some row groups into an Arrow table.

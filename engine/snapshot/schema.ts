@@ -150,7 +150,7 @@ export interface Totals {
   worst: string | null;
 }
 
-/** A provenance as a file states it. Texts that it leaves out are null, and `sealSnapshot` replaces them by defaults. */
+/** A provenance as a file states it. `sealSnapshot` replaces null in these three texts by defaults. */
 export type StatedProvenance = Omit<Provenance, "title" | "publisher" | "caveat"> &
   Record<"title" | "publisher" | "caveat", string | null>;
 
