@@ -47,7 +47,6 @@ const labels: Record<Figure, string> = {
   cpuUs: "CPU",
 };
 
-/** The process that sends price queries. */
 class Client {
   readonly #child: ChildProcess;
   readonly #lines: AsyncIterator<string>;

@@ -78,7 +78,7 @@ function deletePart(part: string): void {
   }
 }
 
-/** @returns the number of bytes received @throws Break when a retry may succeed, DataError when it won't */
+/** Returns the number of bytes received. @throws Break when a retry may succeed */
 async function receive(url: string, part: string, wanted: Download, currentTry: Try): Promise<number> {
   const response = await openAddress(url, currentTry);
   wanted.checkHead?.(response.headers);

@@ -24,7 +24,6 @@ const ownCa =
 /** OpenSSL's messages about bytes that aren't TLS. */
 const otherThanTls = /wrong version number|packet length too long/i;
 
-/** A source of time, which tests replace. */
 export interface Clock {
   /** Milliseconds since a fixed moment in the past. */
   now(): number;
@@ -165,7 +164,6 @@ function proxyRefusal(url: string, address: string, proxy: HttpProxy, status: nu
   return new ProxyRefusal(url, `a refusal by the proxy ${proxy.shown} (${answer})`, expected);
 }
 
-/** Whether a retry may succeed after this status. */
 const mayRetry = (status: number) => status >= 500 || [408, 425, 429].includes(status);
 
 /**
@@ -247,10 +245,7 @@ function refusal(url: string, { statusCode = 0, statusMessage = "", headers }: I
   return new Break(found, retryAfterMs);
 }
 
-/**
- * Returns the server's time in milliseconds, for comparison with a date in Retry-After; NaN if the server doesn't state
- * it.
- */
+/** Returns the server's time in milliseconds; NaN if the server doesn't state it. */
 function serverTime(headers: IncomingHttpHeaders): number {
   return Date.parse(headers.date ?? "");
 }

@@ -371,7 +371,6 @@ export class CmsTable {
   }
 }
 
-/** Maximum number of unknown columns that an error names. */
 const maxNamed = 5;
 
 function adviceOnHeader(header: string[], missing: string[]): string {

@@ -15,7 +15,6 @@ import { type ReleaseOptions, readRelease } from "./release.ts";
 import { compareTotals, readTotals } from "./totals.ts";
 
 export interface ImportOptions extends ReleaseOptions {
-  /** The folder for snapshots. */
   out: string;
   /** Path of an OPPS Addendum B, which assigns HCPCS codes to APCs; null to add no codes. */
   codesFile: string | null;

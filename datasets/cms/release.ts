@@ -73,11 +73,7 @@ export async function readRelease(options: ReleaseOptions): Promise<Release> {
   }
 }
 
-/**
- * Checks that a file's first line is the header of a release, and that its last line is terminated.
- *
- * @throws DataError when one of the two is wrong, or the file isn't CSV
- */
+/** Checks that a file's first line is the header of a release, and that its last line is terminated. */
 export async function checkEnds(file: string, subject: string, allowUnterminated: boolean): Promise<void> {
   const handle = await open(file);
   try {
