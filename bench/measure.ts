@@ -43,7 +43,6 @@ interface Burst extends Pick<Load, "connections" | "pipeline" | "loadProcesses">
   /** Index of the first line to send; with pipelining, of the first batch. */
   start: number;
   seconds: number;
-  /** The core of wrk; undefined for any core. */
   core: number | undefined;
 }
 

@@ -150,7 +150,6 @@ async function readyPort(running: Running): Promise<number> {
   throw new Error(`${kind} isn't ready, it came to ${child.exitCode ?? child.signalCode ?? "no end"}`);
 }
 
-/** Returns the process ids of nginx's workers; undefined if nginx hasn't started them yet. */
 function workersOf({ pids: [master] }: Server): number[] | undefined {
   const workers = readFileSync(`/proc/${master}/task/${master}/children`, "utf8").trim();
   return workers === "" ? undefined : workers.split(" ").map(Number);

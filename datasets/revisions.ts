@@ -83,7 +83,7 @@ export async function findContent(
   return undefined;
 }
 
-/** Reads and checks the snapshot file at `path`. @throws DataError when it can't be read or isn't a valid snapshot */
+/** @throws DataError when the file can't be read or isn't a valid snapshot */
 export async function snapshotIn(path: string): Promise<Snapshot> {
   return (await decodeSnapshot(readRegular(path, "a snapshot"), path)).snapshot;
 }
@@ -112,11 +112,7 @@ export function newestSnapshot(outDir: string, maxYear: number): string | undefi
   return undefined;
 }
 
-/**
- * Tells whether the rows of a snapshot file are invented.
- *
- * @throws DataError when it can't be read or isn't a valid snapshot
- */
+/** @throws DataError when the file can't be read or isn't a valid snapshot */
 export async function isSyntheticFile(path: string): Promise<boolean> {
   return (await snapshotIn(path)).isSynthetic;
 }

@@ -121,7 +121,6 @@ export class CmsTable {
   }
 
   /**
-   * Adds a row.
    *
    * @param line where the record starts
    * @throws DataError naming the line, and the column of a wrong value

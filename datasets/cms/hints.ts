@@ -80,7 +80,6 @@ function withAdvice(expected: string, [first]: string[]): string {
   return first === undefined ? expected : `${expected}; ${first}`;
 }
 
-/** Tells whether a text is a usual way to write a missing value, such as NA. */
 export function isMissing(text: string): boolean {
   return missing.test(text);
 }

@@ -37,7 +37,6 @@ interface Release {
   provenance: Omit<Provenance, "revision">;
   /** The first byte that isn't UTF-8. If there is such a byte, the file was read as Windows-1252. */
   stray: StrayByte | undefined;
-  /** Number of facilities with several names or addresses. */
   severalNames: number;
   /** Missing optional columns, by CMS's names. */
   absentColumns: string[];
@@ -134,7 +133,6 @@ function checkText(
     );
 }
 
-/** Formats the byte's value, such as 0x92. */
 export function hexadecimal({ value }: StrayByte): string {
   return `0x${value.toString(16).toUpperCase().padStart(2, "0")}`;
 }

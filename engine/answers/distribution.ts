@@ -43,13 +43,12 @@ export function distributionOfGroup(
 }
 
 export interface RowsAround extends Pick<Distribution, "rows"> {
-  /** Positions of the priced rows. */
   priced: Uint32Array;
   /** Number of rows left out because the place of their hospital is unknown. */
   unplaced: number;
 }
 
-/** Finds the rows of a procedure around a place. @param state null for all states */
+/** @param state null for all states */
 export function rowsAround(image: Image, procedure: number, near: Circle, state: string | null): RowsAround {
   const filter = { procedure, status: "all" as const, near, states: state === null ? undefined : [state] };
   const { items, unplaced } = listFacilities(image, filter, "name");

@@ -90,7 +90,7 @@ export function facilityPrices(image: Image, facility: number): PricedRow[] {
   return prices;
 }
 
-/** Finds the row of a procedure at a facility. Returns its position, or −1 if there is none. */
+/** Returns the position of the row, or −1 if there is none. */
 export function findRow(image: Image, facility: number, procedure: number): number {
   for (let row = firstRow(image, facility); image.facility[row] === facility; row++)
     if (image.procedure[row] === procedure) return row;

@@ -11,7 +11,6 @@ import { identityOrder, stableOrder } from "../snapshot/sort.ts";
 import { firstNotBefore } from "../sorted.ts";
 import { type Condition, facilityTest, priceTest } from "./facility-conditions.ts";
 
-/** Selects the facilities that meet all given conditions. */
 export interface FacilityFilter {
   /** Position of a procedure. Only facilities that have a row for it are listed. */
   procedure?: number | undefined;
@@ -44,11 +43,8 @@ export const facilitySorts = ["name", "distance", "charge", "allowed", "markup",
 type FacilitySort = (typeof facilitySorts)[number];
 
 export interface FacilityPage {
-  /** Number of facilities in the whole list. */
   length: number;
-  /** The part's items, as in `FacilityList`. */
   items: Uint32Array;
-  /** The items' distances in tenths of a mile; empty without `near`. */
   distances: Int32Array;
   unplaced: number;
   /** Computes the statistics of the whole list; see `summaryOfList`. */
@@ -230,7 +226,6 @@ function rowsOf(
   });
 }
 
-/** Returns the position of the facility of an item of a list with this filter. */
 export function facilityOfItem(image: Image, { procedure }: FacilityFilter, item: number): number {
   return procedure === undefined ? item : image.facility[item];
 }

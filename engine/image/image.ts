@@ -77,7 +77,6 @@ const layout = {
   procedureName: repeatedTexts,
   /** The position of each row's facility. */
   facility: int32,
-  /** The position of each row's procedure. */
   procedure: int32,
   charge: int32,
   allowed: int32,
@@ -92,7 +91,6 @@ const layout = {
   placeOf: int32,
   /** The rank of each facility's name, without case and accents. Equal names have the same rank. */
   nameOrder: uint32,
-  /** The number of priced procedures of each facility. */
   pricedProcedures: uint32,
   /** ZIP codes as ascending numbers. */
   placeZip: int32,
@@ -106,7 +104,6 @@ const layout = {
   placeCity: texts,
   /** The names of the cities as they are shown, such as `Saint Louis, MO`. */
   placeCityName: texts,
-  /** How many ZIP codes each city has. */
   placeCityZips: int32,
   /** The mean coordinates of each city's ZIP codes in millionths of a degree. */
   placeCityLatitude: int32,
@@ -141,7 +138,6 @@ const layout = {
   rowEnd: uint32,
   answers: bytes,
   hcpcs: texts,
-  /** The procedure of each HCPCS code. */
   hcpcsProcedure: uint32,
   /** The HCPCS codes of each procedure as JSON; `null` if the snapshot has no codes. */
   includes: texts,
@@ -172,9 +168,7 @@ export interface Description {
   isSynthetic: boolean;
   /** Number of HCPCS codes; null if the snapshot has no codes. */
   codes: number | null;
-  /** SHA-256 of rows, provenance and codes, in hexadecimal. */
   sha256: string;
-  /** SHA-256 of the rows alone, in hexadecimal. */
   contentSha256: string;
   /** Name of the table of places; null if there is no table. */
   places: string | null;

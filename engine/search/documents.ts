@@ -55,7 +55,6 @@ interface Tokens {
 const bytesPerDocument = 512;
 const bytesPerCharacter = 16;
 const bytesPerWord = 64;
-/** Bytes of each distinct word, in addition to `bytesPerWord`. */
 const bytesPerDistinctWord = 640;
 
 type Facilities = TableParts["facilities"];
@@ -176,7 +175,7 @@ function unambiguousInitials({ name, city }: Facilities, wordsOf: WordsOf): stri
   );
 }
 
-/** Returns the words of the procedures as the image has them. @param included the HCPCS codes of each procedure */
+/** @param included the HCPCS codes of each procedure */
 export function procedureDocuments(procedures: Procedures, included: readonly HcpcsCode[][]) {
   return documentsOf(procedures.name, (i) => {
     const name = procedureWords(procedures.name[i]);

@@ -28,7 +28,6 @@ export interface FacilityMatches extends Matches {
   terms: readonly Term[];
 }
 
-/** Words that mean any hospital. */
 const forHospitals = phrasesOf("any");
 
 /** @param state code of the state to which the search is limited; null for the nation */

@@ -32,7 +32,6 @@ import { allowedTypos } from "./typos.ts";
  */
 
 const forHospitals = phrasesOf("any");
-/** Words for people who work in hospitals. */
 const doctors = phrasesOf("doctor");
 
 interface FacilitySearch {

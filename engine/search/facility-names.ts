@@ -24,7 +24,6 @@ export function findCodes(image: Image, index: SearchIndex, words: readonly stri
 /**
  * Finds whole names, alone or before or after their place.
  *
- *
  * @param typed the words as they are typed
  */
 export function findNames(

@@ -122,7 +122,6 @@ interface PlaceAlone {
   span: readonly string[];
   /** Whether all other words are small words. */
   isWhole: boolean;
-  /** Whether a word such as near stands before the place. */
   isNear: boolean;
 }
 

@@ -72,7 +72,7 @@ const ranksOfLevels: Readonly<Record<number, Rank>> = {
   [oneTypo]: ranks.oneTypo,
 };
 
-/** Returns the rank of a level. @param level the level of the word that matches worst */
+/** @param level the level of the word that matches worst */
 export const rankOfLevel = (level: number): Rank => ranksOfLevels[level] ?? ranks.guess;
 
 /**

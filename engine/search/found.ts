@@ -19,18 +19,18 @@ export const ranks = {
   /** A whole name in another spelling, or with more or fewer small words. */
   wholeName: 2,
   wholeCity: 3,
-  /** A whole name with its place, or an unofficial name, perhaps without words for a hospital. */
+  /** A whole name or a CCN with its place, or an unofficial name, perhaps without words for a hospital. */
   nameInPlace: 4,
   /**
    * A whole name except for words for a hospital, with its city. Or a CCN or an unofficial name, with other words that the
    * hospital has.
    */
   plainNameInPlace: 5,
-  /** A place, with words for a hospital or of a question. */
+  /** A place, perhaps with words for a hospital or of a question; or a name around a place. */
   place: 6,
-  /** Every word, as a whole word. */
+  /** Every word as a whole word; or a whole name except for words for a hospital, with its state. */
   allWords: 7,
-  /** Every word except words for a hospital or of a question. */
+  /** Every word that says something; or a name that is left when words are set aside. */
   significantWords: 8,
   allBegun: 9,
   significantBegun: 10,
@@ -85,7 +85,7 @@ export class Found {
     this.isWanted = isWanted;
   }
 
-  /** Enters a facility. @param score from 0 to 1, among facilities of the rank */
+  /** @param score from 0 to 1, among facilities of the rank */
   enter(facility: number, rank: Rank, score: number): void {
     if (!this.isWanted(facility)) {
       this.unwanted.add(facility);

@@ -10,7 +10,6 @@ import { allowedTypos, typosBetween } from "./typos.ts";
  * within `defaultMiles`, the most first. Otherwise returns at most `mostLikely` cities with a similar name, or with
  * the name in another state, ordered by typos, the fewest first, then by ZIP codes, the most first. O(cities).
  *
- *
  * @param words see `splitWords`
  */
 export function likelyCities(image: Image, words: readonly string[]): City[] {
@@ -34,7 +33,6 @@ export function likelyCities(image: Image, words: readonly string[]): City[] {
 
 const mostLikely = 5;
 
-/** Orders cities by the number of hospitals around, from the highest. */
 function byHospitals(image: Image, cities: readonly City[]): City[] {
   const count = (near: Point) =>
     listFacilities(image, { status: "all", near: { ...near, miles: defaultMiles } }, "name").items.length;
@@ -46,7 +44,6 @@ function byHospitals(image: Image, cities: readonly City[]): City[] {
 
 /**
  * Finds the cities of the table of places whose names differ from a name by few typos.
- *
  *
  * @param state all states if undefined
  */

@@ -153,13 +153,11 @@ export function matchExactly(index: SearchIndex, word: string, level: number, te
   if (meaning !== word) enter(meaning);
 }
 
-/** Adds the facilities in the cities that a nickname stands for to the matches of the terms. */
 function matchNickname(index: SearchIndex, nickname: string, terms: readonly Term[]): void {
   for (const facility of facilitiesOfNickname(index, nickname))
     for (const { phrases } of terms) phrases.set(facility, (exact << fieldBits) | cityField);
 }
 
-/** Adds the words of the index that begin with `start` to the matches of the terms. */
 export function matchPrefix(index: SearchIndex, start: Uint8Array, terms: readonly Term[]): void {
   const found = withPrefix(index.words, start);
   for (let i = found.start; i < found.end; i++)
@@ -348,7 +346,6 @@ function documentsOfTerm(index: SearchIndex, { matches, phrases, code }: Term): 
   return documents;
 }
 
-/** Returns the given documents that match a term. */
 export function matching(
   { fields, tokenStart, tokens }: SearchIndex,
   { matches, phrases, code }: Term,

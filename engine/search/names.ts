@@ -18,7 +18,6 @@ export interface Names {
   significant: ReadonlyMap<string, readonly number[]>;
   /** The initials of an official name → the hospitals. */
   initials: ReadonlyMap<string, readonly number[]>;
-  /** Number of words of the longest unofficial name. */
   mostWords: number;
 }
 

@@ -11,7 +11,6 @@ import { saysSomething } from "./text.ts";
 import { type DocumentKind, indexOf, isNumber, type SearchIndex } from "./text-index.ts";
 import { allowedTypos, closeTo } from "./typos.ts";
 
-/** Says why a search finds nothing. */
 export interface NoMatch {
   /** Positions of matches that have prices in other states. */
   elsewhere: readonly number[];

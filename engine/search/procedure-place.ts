@@ -21,7 +21,6 @@ const beforeCity = phrasesOf("before-city");
 const articles = phrasesOf("article");
 const mostWords = 4;
 
-/** What a search for procedures says about a place. */
 export interface PlaceRead {
   /** The words left for the procedure. */
   rest: readonly string[];

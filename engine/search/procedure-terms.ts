@@ -31,7 +31,6 @@ export const absentWords: ReadonlySet<string> = new Set(absentTerms.filter((term
 /** An ordinal (3rd), a single letter, or a vertebra (l4, c5). */
 const ordinalOrLetter = /^([clst][0-9]{1,2}|[a-z]|1st|2nd|3rd|[4-9]th)$/;
 
-/** Whether a word isn't needed in a search for procedures. */
 export const isMeaningless = (word: string) =>
   fillers.has(word) || sentenceWords.has(word) || asideWords.has(word) || ordinalOrLetter.test(word);
 

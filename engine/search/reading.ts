@@ -34,7 +34,6 @@ export interface Asked {
   isHere: boolean;
   /** Within how many miles of a place hospitals are asked for; null if the search doesn't say. */
   miles: number | null;
-  /** The place that a search for procedures names. */
   place: ShownPlace | null;
   placeWords: readonly string[];
   /** Words and codes that the search leaves out, such as those of a street or a diagnosis. */
@@ -209,7 +208,6 @@ function saintsMeant(words: readonly string[]): readonly string[] {
   );
 }
 
-/** An expression for one of the phrases of some kinds. */
 const oneOf = (...kinds: string[]) => `(?:${kinds.flatMap((kind) => [...phrasesOf(kind)]).join("|")})`;
 
 /** A distance before a place: `within 10 miles of 60614`, `2.5 km from 60614`. */
@@ -288,9 +286,7 @@ function isSaint(index: SearchIndex, name: string): boolean {
 const withoutArticles = (image: Image, words: readonly string[]) =>
   words.filter((word, i) => !articles.has(word) || i + 1 === words.length || isCityAt(image, words, i));
 
-/** Phrases, and the words that replace each. */
 interface Phrases {
-  /** The first words of the phrases. */
   starts: ReadonlySet<string>;
   byPhrase: ReadonlyMap<string, readonly string[]>;
 }

@@ -45,7 +45,6 @@ export interface Alternative {
 /**
  * Searches the facilities or procedures that have prices, and returns a page of the matches.
  *
- *
  * @param state null for the nation
  */
 export function search(

@@ -30,12 +30,9 @@ interface WordsOfLength {
  */
 export interface SearchIndex extends WordTable {
   readonly kind: DocumentKind;
-  /** The start of each document's tokens, followed by the end of the last document's tokens. */
   readonly tokenStart: Uint32Array;
   readonly tokens: Uint32Array;
-  /** The documents ordered by name, then by code. */
   readonly byName: Uint32Array;
-  /** The position of each document in `byName`. */
   readonly nameOrder: Uint32Array;
   /** The size of each document's name: 1 for each distinct weak word, `wordSize` for each other word. */
   readonly nameSizes: Uint16Array;
@@ -162,7 +159,6 @@ export function lettersOf(word: Uint8Array): number {
   return letters;
 }
 
-/** Returns the position of a word in the index, or −1 if the index doesn't have it. */
 export function findWord({ positionOf }: SearchIndex, word: string): number {
   return positionOf.get(word) ?? -1;
 }
@@ -172,7 +168,6 @@ export function beginsWord({ words }: SearchIndex, start: string): boolean {
   return found.start < found.end;
 }
 
-/** Returns the documents that have a word, ascending. */
 export function documentsOf({ postingStart, postings }: SearchIndex, word: number): Uint32Array {
   return postings.subarray(postingStart[word], postingStart[word + 1]);
 }

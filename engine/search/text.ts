@@ -101,7 +101,6 @@ export function oneWord(words: readonly string[]): string {
   return words.map(meaningOf).join("");
 }
 
-/** The functions that return a word's form in each index. */
 export const meanings = { facility: meaningOf, procedure: procedureMeaning } as const;
 
 /** Splits a text into words in the form that the index of facilities has. */

@@ -17,7 +17,6 @@ export interface Texts {
   values: string[];
 }
 
-/** Some row groups of a file, decoded. */
 export interface DecodedRows {
   /** Position of the first of these rows in the file. */
   start: number;

@@ -40,7 +40,6 @@ interface DecodeOptions {
 /**
  * Reads and checks a snapshot file of any tool.
  *
- *
  * @param path the file's path or name, for messages. If its last part is `<year>.<revision>.parquet`, this is the data
  * version, and the metadata must not contradict it. Otherwise the metadata must state the version.
  * @throws DataError when the file is damaged, its content is wrong, or it would take more than `maxBytes`

@@ -77,7 +77,6 @@ const columnNames: ReadonlySet<string> = new Set(snapshotColumns.map(({ name }) 
 /**
  * Returns the row groups that a file's footer declares. Only bytes of a snapshot's columns count.
  *
- *
  * @throws DataError when the footer's numbers aren't within the limits, or can't be true
  */
 export function rowGroups({ file }: Pick<SnapshotHead, "file">, subject: string): RowGroup[] {

@@ -24,7 +24,6 @@ const mark = Buffer.concat([
 /**
  * Replaces the zeros of `file_sha256` in a new file by the checksum.
  *
- *
  * @throws DataError when another text of the file looks like the entry
  */
 export function sealFile(file: Uint8Array): void {

@@ -92,7 +92,6 @@ function groupsOf(file: ParquetFile): OpenParquet["groups"] {
 /** Bytes of the footer's length and the magic number, at the file's end. */
 export const tailBytes = 8;
 
-/** Returns the footer's position, as the file states it. */
 export function footerStart(file: Uint8Array): number {
   const end = file.length - tailBytes;
   return end - new DataView(file.buffer, file.byteOffset).getUint32(end, true);

@@ -85,7 +85,6 @@ const measureColumns = snapshotColumns.filter((column) => column.part === "rows"
 /**
  * Enters the rows of a file into a table, sorted by CCN and procedure code.
  *
- *
  * @param length the number of rows
  * @param maxHeap maximum heap bytes of the texts of all facilities, and also of all procedures
  * @param onRows called after each step with the number of rows read so far
@@ -151,7 +150,6 @@ class Entities<Field extends string> {
   readonly #columns: readonly Column<Field>[];
   readonly #subject: string;
   readonly #positions = new Map<string, number>();
-  /** For each facility or procedure, its first row in the file. */
   readonly #firstRows: number[] = [];
   readonly #maxHeap: number;
   #heap = 0;

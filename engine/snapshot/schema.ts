@@ -154,7 +154,6 @@ export interface Totals {
 export type StatedProvenance = Omit<Provenance, "title" | "publisher" | "caveat"> &
   Record<"title" | "publisher" | "caveat", string | null>;
 
-/** The publisher of the snapshots that `sample` writes. */
 export const syntheticPublisher = "Healthcare Charge Query Service (synthetic)";
 /** No state uses this prefix, so all CCNs of a sample begin with it. */
 export const syntheticCcnPrefix = "99";

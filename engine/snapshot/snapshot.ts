@@ -120,7 +120,6 @@ function provenanceValues(provenance: StatedProvenance, codes: Snapshot["codes"]
   ];
 }
 
-/** Returns the values of a HCPCS code in the order in which files store them. */
 export function codeValues({ code, procedure, status, description }: HcpcsCode): string[] {
   return [code, procedure, status, description];
 }
