@@ -104,7 +104,7 @@ export function allPriceQueries(image: Image, random: Random): Query[] {
   return random.shuffled(queries);
 }
 
-/** The n-th target is 1/n^1.1 times as frequent as the first. */
+/** The n-th target is 1/n^`zipfExponent` times as frequent as the first. */
 function drawZipf(targets: readonly string[], count: number, random: Random): string[] {
   const reached = cumsum(targets, (_, i) => 1 / (i + 1) ** zipfExponent);
   const total = reached[reached.length - 1];

@@ -14,7 +14,6 @@ const firstPauseMs = 1000;
 const maxPauseMs = 30_000;
 export const maxRetryAfterMs = 300_000;
 
-/** Codes of Node's and OpenSSL's errors about certificates. */
 const certificateCodes =
   /CERT|SIGNATURE|ISSUER|ERR_TLS|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH|HOSTNAME|_TOO_SMALL|_TOO_WEAK/;
 const ownCa =

@@ -1,6 +1,5 @@
 /** Splits long work into short steps, between which a thread can answer requests. */
 
-/** Work that yields after each step, and returns its result. */
 export type Steps<Result> = Generator<void, Result>;
 
 /** Facilities, or words, per step. A step takes a fraction of a millisecond, even if its code isn't compiled yet. */

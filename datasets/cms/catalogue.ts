@@ -84,7 +84,6 @@ export function offersIn(text: string, subject: string): Offer[] {
   return Array.from(releases, ([year, { url }]) => offerOf(year, url, totals.get(year)?.url));
 }
 
-/** Finds the newest file of each data year in a data set. */
 function newestIn(entries: readonly CatalogueEntry[], titleLetters: string) {
   const newest = new Map<number, { url: string; modified: string }>();
   for (const { titles, fields } of entries) {

@@ -179,7 +179,6 @@ export class CmsTable {
     };
   }
 
-  /** CMS's names of the optional columns that the file lacks. */
   get absentColumns(): string[] {
     const columns = Object.keys(columnNames) as Column[];
     return columns.filter((column) => this.#at[column] < 0).map((column) => columnNames[column]);

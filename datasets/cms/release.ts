@@ -38,7 +38,6 @@ interface Release {
   /** The first byte that isn't UTF-8. If there is such a byte, the file was read as Windows-1252. */
   stray: StrayByte | undefined;
   severalNames: number;
-  /** Missing optional columns, by CMS's names. */
   absentColumns: string[];
   warnings: string[];
 }

@@ -21,7 +21,6 @@ export interface FacilityFilter {
   conditions?: readonly Condition[];
 }
 
-/** A circle around a point, with its radius in miles. */
 export interface Circle extends Point {
   miles: number;
 }

@@ -63,7 +63,7 @@ const documents = {
 
 const layout = {
   description: bytes,
-  /** JSON at the end of an answer, up to the path of the next page. */
+  /** JSON at the end of a price list, up to the path of the next page. */
   tail: bytes,
   ccn: repeatedTexts,
   facilityName: repeatedTexts,
@@ -75,7 +75,6 @@ const layout = {
   ruralUrbanDescription: repeatedTexts,
   code: repeatedTexts,
   procedureName: repeatedTexts,
-  /** The position of each row's facility. */
   facility: int32,
   procedure: int32,
   charge: int32,

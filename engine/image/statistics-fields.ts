@@ -39,7 +39,6 @@ export const detailFields = [
 export type SummaryField = (typeof summaryFields)[number];
 export type DetailField = (typeof detailFields)[number];
 
-/** Statistics of priced rows; see `summaryFields`. */
 export type Summary = Record<SummaryField, number>;
 
 /** Returns a group's statistics. All are 0 for a group without priced rows. */

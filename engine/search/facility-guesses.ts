@@ -104,7 +104,6 @@ const isNamed = (index: SearchIndex, terms: readonly Term[], facility: number) =
     return term.code === facility || (fieldsOf(index, typed, facility) & (1 << nameField)) !== 0;
   });
 
-/** The words of departments and of people who work there, by the first word. */
 const departments = Map.groupBy(
   Array.from([...phrasesOf("department"), ...doctors], (phrase) => phrase.split(" ").map(meaningOf)),
   ([first]) => first,

@@ -27,7 +27,7 @@ export const levelMask = (1 << levelBits) - 1;
 
 /** Maximum number of words that a word may be split into or joined from. */
 export const mostParts = 3;
-/** Minimum letters of the beginning of a word. For several joined words, it is `joinedPrefixLetters`. */
+/** Minimum letters of the beginning of a word. */
 const prefixLetters = 3;
 export const joinedPrefixLetters = 6;
 

@@ -26,7 +26,6 @@ export interface NoMatch {
   place: string | undefined;
   /** Whether the search asks for hospitals around the person who asks. */
   isHere: boolean;
-  /** A region that a search for facilities names. */
   region: string | undefined;
   /** A state or territory that is named and has no hospital here, such as `Guam (GU)`. */
   emptyState: string | undefined;

@@ -307,7 +307,6 @@ const wordsForStates = phrasesOf("state-noun");
 const stateBefore = (words: readonly string[]) =>
   wordsForStates.has(words.at(-1) ?? "") ? stateOf(words.slice(0, -1).join("")) : undefined;
 
-/** Whether words name a city that is around a ZIP code. */
 const isCityAround = (image: Image, words: readonly string[], zip: Point) =>
   citiesNamed(image, words).some(
     ({ latitude, longitude }) =>
@@ -362,7 +361,6 @@ export const namesCounty = (words: readonly string[]): boolean =>
 export const isBeforePlace = (image: Image, words: readonly string[], at: number): boolean =>
   beforePlace.has(words[at]) && stateOf(words[at]) !== undefined && isPlaceAt(image, words, at + 1);
 
-/** Whether the name of a place begins at a position. */
 function isPlaceAt(image: Image, words: readonly string[], at: number): boolean {
   const start = articles.has(words[at]) ? at + 1 : at;
   for (let end = start + 1; end <= Math.min(words.length, start + mostPlaceWords); end++)

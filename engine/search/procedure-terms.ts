@@ -66,7 +66,6 @@ const isAsideOrGeneric = (meant: string) => otherAsides.has(meant) || genericWor
 export const isOfProcedures = (word: string): boolean =>
   isAsideOrGeneric(procedureMeaning(word)) || isMedical(word);
 
-/** Words that are a whole term for a group's procedure. */
 const wholeTerms: ReadonlySet<string> = new Set(
   Object.values(plainWordsOf)
     .flatMap(({ terms }) => terms)

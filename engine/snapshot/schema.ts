@@ -196,7 +196,6 @@ export function versionName({ dataYear, revision }: Version): string {
   return `${dataYear}.${revision}`;
 }
 
-/** What the name of a snapshot file must be. */
 export const snapshotNameExpected =
   `<year>.<revision>.parquet with a year from ${minDataYear} to ${maxDataYear} and a revision from 1 to ${maxRevision}, ` +
   "without leading zeros, such as 2024.1.parquet";
@@ -287,7 +286,6 @@ export const metadataSchema = v.partial(
     sha256,
     content_sha256: sha256,
     source_sha256: sha256,
-    /** JSON of `Totals`. */
     totals: v.message(
       v.pipe(v.string(), v.parseJson(), totalsSchema),
       "counts of totals that agree and differ, as JSON",
