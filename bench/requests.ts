@@ -87,10 +87,7 @@ export function madeAnew(image: Image, target: string): Uint8Array {
 }
 
 export const byMarkup = "/healthcare/facilities?procedure=8011&sort=markup";
-/**
- * Lists of the hospitals near Chicago with the procedure that has the most services. In the sample, a quarter of the
- * procedure's hospitals are within 500 miles, and a thirtieth are within 50 miles.
- */
+/** Lists of the hospitals near Chicago with the procedure that has the most services. */
 export const nearest = "/healthcare/facilities?procedure=8011&near=60601&within=500&sort=distance";
 export const nearer = "/healthcare/facilities?procedure=8011&near=60601&within=50&sort=distance";
 export const inDepth = "/healthcare/procedures/8011";

@@ -133,8 +133,8 @@ async function inProcess<Given extends unknown[], Out>(
 }
 
 /**
- * Measures the service's resident memory in megabytes after all serving threads have answered. The memory that loading
- * leaves behind varies by tens of megabytes, so the result is the median of some runs.
+ * Measures the service's resident memory in megabytes after all serving threads have answered. The result is the
+ * median of some runs, because the memory that loading leaves behind varies.
  */
 async function serverMb(servers: Servers, threads: number): Promise<number> {
   const runs: number[] = [];

@@ -28,7 +28,7 @@ export interface ImportOptions extends ReleaseOptions {
  * Writes the next snapshot of the year. Without `force`, nothing is written if a snapshot of the year already has the
  * same rows and, if an addendum is given, the same codes.
  *
- * @throws DataError when a file is invalid or the folder can't be written; then no snapshot is written
+ * @throws DataError when a file is invalid or the folder can't be written
  */
 export async function importFile(options: ImportOptions, known: readonly KnownVersion[]) {
   const { file, year, out, released, sourceUrl, codesFile, totalsFile } = options;

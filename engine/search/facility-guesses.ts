@@ -176,8 +176,8 @@ function spareIn(image: Image, words: readonly string[]): (term: Term) => boolea
 
 /**
  * Sets aside as few words as possible, so that a whole name is left, alone or with its place. The words set aside are
- * all words that no hospital has, and at most two others. If other readings, such as a typo, have found facilities, the
- * facilities of the name come last.
+ * all words that no hospital has, and at most two others. If other readings have found facilities, those of the name
+ * come last.
  */
 export function besideName({ image, index, words, terms, found }: FacilitySearch): void {
   const needed = terms.filter(({ isNeeded }) => isNeeded);

@@ -26,7 +26,7 @@ const mostInitials = 6;
 
 const namesByImage = new WeakMap<Image, Names>();
 
-/** Returns the names that `prepareSearch` has made, or makes them on a thread's first search. */
+/** Returns the names that `prepareSearch` has made, or makes them when they are first needed. */
 export const namesOf = (image: Image): Names => namesByImage.get(image) ?? atOnce(makeNames(image));
 
 /** Makes the names of an image's hospitals, and keeps them for `namesOf`. */

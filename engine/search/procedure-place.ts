@@ -197,10 +197,7 @@ const isProcedure = (image: Image, words: readonly string[]) =>
 const isLarge = (image: Image, words: readonly string[]) =>
   namesakes(image, words).some(({ zips }) => zips >= zipsOfLarge);
 
-/**
- * Whether a word belongs to searches for procedures: the index of procedures has it, or it is a small or generic word,
- * a word of sentences, or a word for something that no group includes.
- */
+/** Whether a word is usual in searches for procedures. */
 function isOfProcedures(image: Image, word: string): boolean {
   return (
     findWord(indexOf(image, "procedure"), procedureMeaning(word)) >= 0 ||
@@ -216,10 +213,9 @@ function isUnlike(image: Image, word: string): boolean {
 }
 
 /**
- * Returns the city that words name, if it has hospitals or is large. `isOne` says that no other city of its name may be
- * meant, and `near` then has its state. For a city with hospitals, this is so if it has far more hospitals than every
- * namesake, and no namesake has more ZIP codes. For a city without hospitals, this is so if it has far more ZIP codes
- * than every namesake.
+ * Returns the city that words name, if it has hospitals or is large. If no other city of its name may be meant,
+ * `isOne` is true and `near` has the state. A city with hospitals needs far more hospitals than every namesake, and no
+ * namesake with more ZIP codes. Another city needs far more ZIP codes than every namesake.
  */
 function cityNamed(image: Image, words: readonly string[]): { near: string; isOne: boolean } | undefined {
   const there = facilitiesInCity(image, words);

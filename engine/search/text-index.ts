@@ -51,7 +51,7 @@ export const wordSize = 3;
 
 const indexes = new WeakMap<Image["documents"][DocumentKind], SearchIndex>();
 
-/** Returns the index that `prepareSearch` has derived, or derives it on a thread's first search. */
+/** Returns the index that `prepareSearch` has derived, or derives it when it is first needed. */
 export function indexOf(image: Image, kind: DocumentKind): SearchIndex {
   return indexes.get(image.documents[kind]) ?? atOnce(deriveIndex(image, kind));
 }

@@ -152,9 +152,9 @@ function isTrap(error: unknown): boolean {
 const onTrap = new Set<(error: unknown) => void>();
 
 /**
- * Returns the result of work of the library. The library's asynchronous functions run in microtasks. If WebAssembly
- * traps in one, as it may do for damage in a page, the function's promise never settles, and the error would end the
- * process. So while the library works, an error in a microtask of this thread rejects the work.
+ * Returns the result of work of the library. If WebAssembly traps in a microtask of the library, as it may do for
+ * damage in a page, the library's promise never settles, and the error would end the process. So while the library
+ * works, an error in a microtask of this thread rejects the work.
  */
 async function orTrap<T>(work: () => Promise<T>): Promise<T> {
   const { promise: trapped, reject } = Promise.withResolvers<never>();
