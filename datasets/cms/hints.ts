@@ -120,7 +120,7 @@ export function orState(expected: string, text: string): string {
     : `${expected}; write ${code}, not its name`;
 }
 
-/** Adds a hint to `expected` if the text stands for a missing number, or is a number in another form. */
+/** Adds a hint to `expected` if the text is a usual form of a missing or changed number. */
 export function orPlainNumber(expected: string, text: string): string {
   return withAdvice(expected, advice(numberHints, text));
 }

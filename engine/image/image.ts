@@ -111,10 +111,7 @@ const layout = {
   procedureRows: uint32,
   /** The start of each procedure's rows in `procedureRows`, followed by the end of the last procedure's rows. */
   procedureStart: uint32,
-  /**
-   * The charges of `procedureRows`. Lists read all charges and allowed amounts of a procedure, so copies of them lie
-   * side by side.
-   */
+  /** The charges of `procedureRows`, copied so that the charges of a procedure lie side by side. */
   procedureCharge: int32,
   procedureAllowed: int32,
   /** The start of each group's rows in `order`, followed by the end of the last group's rows. */

@@ -19,7 +19,7 @@ export const ranks = {
   /** A whole name in another spelling, or with more or fewer small words. */
   wholeName: 2,
   wholeCity: 3,
-  /** A whole name or a CCN with its place, or an unofficial name, perhaps without words for a hospital. */
+  /** A whole name, or a CCN, with the hospital's place; or an unofficial name, perhaps without words for a hospital. */
   nameInPlace: 4,
   /**
    * A whole name except for words for a hospital, with its city. Or a CCN or an unofficial name, with other words that the

@@ -27,7 +27,7 @@ export interface NoMatch {
   /** Whether the search asks for hospitals around the person who asks. */
   isHere: boolean;
   region: string | undefined;
-  /** A state or territory that is named and has no hospital here, such as `Guam (GU)`. */
+  /** A state or territory of the search that has no hospital here, such as `Guam (GU)`. */
   emptyState: string | undefined;
   /** The word that prevents a match; undefined if no word of the text says what to look for. */
   word: string | undefined;

@@ -6,7 +6,7 @@ import { lettersOf, type WordTable } from "./text-index.ts";
 export const oneTypoLetters = 5;
 const twoTyposLetters = 9;
 
-/** Matches endings of medical words, before which a typo makes another word: vasectomy and mastectomy. */
+/** Matches endings of medical words. A word with another stem, such as mastectomy for vasectomy, isn't a typo. */
 export const medicalEnding = new RegExp(`(${[...phrasesOf("ending")].join("|")})$`);
 
 export function allowedTypos(letters: number): number {

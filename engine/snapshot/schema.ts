@@ -113,7 +113,7 @@ export const ruralUrbanCodePattern = /^([1-9]|10|99)(\.[0-9])?$/;
 
 /** Maximum length of a text in a column, and of a HCPCS code's description. */
 export const maxNameCharacters = 500;
-/** Maximum length of a text in the metadata, such as the caveat. */
+/** Maximum length of a title, a publisher or a caveat. */
 export const maxMetadataCharacters = 4000;
 /** Maximum length of a status indicator. CMS's status indicators have one or two characters. */
 export const maxStatusCharacters = 10;
