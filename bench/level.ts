@@ -88,7 +88,6 @@ class Client {
   }
 }
 
-/** Writes snapshots to publish later. @returns their paths */
 function writeSpare(folder: string, rows: number, count: number): string[] {
   const known = [{ version: `${dataYear}.1`, sha256: "" }];
   return Array.from({ length: count }, () =>

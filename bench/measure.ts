@@ -92,7 +92,7 @@ async function runWrk({ port, key }: Server, burst: Burst, process: number): Pro
   return JSON.parse(line);
 }
 
-/** Runs a command, and returns its output. @param timeout milliseconds, 0 for no limit */
+/** @param timeout milliseconds, 0 for no limit */
 export async function run([file, ...args]: string[], timeout = maxOverrunMs): Promise<string> {
   const { stdout } = await promisify(execFile)(file, args, { timeout });
   return stdout;

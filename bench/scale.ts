@@ -123,7 +123,6 @@ function medianCpuUs(answer: () => number): number {
   return spreadOf(times).median;
 }
 
-/** Runs a function of this file in a new process, without a time limit. */
 async function inProcess<Given extends unknown[], Out>(
   work: (...given: Given) => Promise<Out>,
   ...given: Given

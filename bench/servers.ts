@@ -34,7 +34,6 @@ export interface Server {
   kind: Kind;
   port: number;
   pids: readonly number[];
-  /** The key of an account that is never refused. */
   key: string;
 }
 

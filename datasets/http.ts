@@ -30,7 +30,6 @@ export interface Clock {
   wait(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** How often a request is tried, and when a try is too slow. */
 export interface Patience {
   clock: Clock;
   /** Receives messages for the user, such as a line for each retry. */

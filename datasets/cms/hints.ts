@@ -4,7 +4,6 @@ import { stateNames } from "../../engine/index.ts";
 
 type Hint = readonly [form: RegExp, advice: string];
 
-/** How programs write a missing value. */
 const missing =
   /^(?:<na>|#?n\.?\/?a\.?|na[nt]|none|null|\(null\)|<null>|nil|\\n|missing|unknown|\(?(?:blank|empty)\)?|[-–—*.]+|\?)$/i;
 /** How publishers mask a small count. */

@@ -20,7 +20,6 @@ export interface ImportOptions extends ReleaseOptions {
   codesFile: string | null;
   /** Path of CMS's totals by nation and state, with which the release is compared; null for no comparison. */
   totalsFile: string | null;
-  /** Whether to write a new revision even if a snapshot of the year has the same content. */
   force: boolean;
 }
 

@@ -9,7 +9,6 @@ export interface RowCounts {
   suppressed: number;
 }
 
-/** Counts the rows of a scope. O(procedures), or O(1) for a scope of one procedure. */
 export function rowsOfScope(image: Image, scope: ExportScope): RowCounts {
   const [rows, suppressed] = [image.groupRows, image.groupSuppressed].map((of) => sumOver(image, scope, of));
   return { rows, suppressed };

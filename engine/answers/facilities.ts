@@ -53,7 +53,6 @@ export interface Standing {
 
 /** The fields of every row, priced or not. Amounts are in cents, and an unknown value is null. */
 interface RowMeasures {
-  /** Position of the procedure. */
   procedure: number;
   services: number | null;
   beneficiaries: number | null;

@@ -46,7 +46,6 @@ export interface FacilityPage {
   items: Uint32Array;
   distances: Int32Array;
   unplaced: number;
-  /** Computes the statistics of the whole list; see `summaryOfList`. */
   summary(): Summary;
 }
 
@@ -101,7 +100,6 @@ export function facilityPage(
   };
 }
 
-/** Whether a filter has more than a procedure, a status and one state. */
 function isNarrowed({
   procedure: _,
   status: __,

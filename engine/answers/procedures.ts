@@ -15,7 +15,6 @@ export function nameProcedure(image: Image, procedure: number) {
 
 /** Amounts are in cents, `spread` in hundredths. */
 interface ProcedureSummary extends Summary {
-  /** Position of the procedure. */
   procedure: number;
   name: string;
 }

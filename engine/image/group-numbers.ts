@@ -3,7 +3,6 @@ import type { Image } from "./image.ts";
 
 /** The numbers of groups: first one national group per procedure, then for each procedure one group per state. */
 
-/** State code → position in `stateCodes`. */
 export const stateIndex: ReadonlyMap<string, number> = new Map(stateCodes.map((code, i) => [code, i]));
 
 /** @param state a known code; null for the nation */

@@ -46,7 +46,6 @@ const float64: ElementType<Float64Array> = { size: 8, view: (...at) => new Float
 
 /** Absent texts are empty. */
 const texts = { offsets: int32, bytes };
-/** Texts of facilities or procedures; see `RepeatedTexts`. */
 const repeatedTexts = { ...texts, first: int32 };
 
 /** The words of facilities or procedures. Each facility or procedure is a document. */
@@ -166,7 +165,6 @@ export interface Description {
   codes: number | null;
   sha256: string;
   contentSha256: string;
-  /** Name of the table of places; null if there is no table. */
   places: string | null;
 }
 
@@ -176,7 +174,6 @@ export interface Image extends Omit<Sections, "description"> {
   readonly description: Readonly<Description>;
   /** The APC code of each procedure. */
   readonly codes: readonly string[];
-  /** APC code → position of the procedure. */
   readonly procedureOf: ReadonlyMap<string, number>;
   /** APC code as a number → position of the procedure; −1 for none. */
   readonly procedureOfNumber: Int16Array;
@@ -237,7 +234,6 @@ function leavesOf<Leaf>(tree: Tree<Leaf>, shape: Tree<ElementType> = layout): Le
   );
 }
 
-/** Calls `view` for the sections in their order in the image. */
 function viewsOf<Shape extends Tree<ElementType>>(
   shape: Shape,
   view: (type: ElementType) => Elements,

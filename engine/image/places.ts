@@ -34,7 +34,6 @@ export interface Point {
   longitude: number;
 }
 
-/** Default radius around a place. */
 export const defaultMiles = 50;
 export const maxMiles = 500;
 

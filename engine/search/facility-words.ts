@@ -62,7 +62,6 @@ export function findByWords(
 
 const placeFields = (1 << cityField) | (1 << cityPartField) | (1 << stateField);
 
-/** Whether a term matches a facility's city or state. */
 export const isThere = (index: SearchIndex, term: Term, facility: number) =>
   (fieldsOf(index, term, facility) & placeFields) !== 0;
 

@@ -27,7 +27,6 @@ export const levelMask = (1 << levelBits) - 1;
 
 /** Maximum number of words that a word may be split into or joined from. */
 export const mostParts = 3;
-/** Minimum letters of the beginning of a word. */
 const prefixLetters = 3;
 export const joinedPrefixLetters = 6;
 
@@ -93,7 +92,6 @@ function matchJoined(index: SearchIndex, typed: readonly string[], terms: readon
   if (kind === "facility") matchNickname(index, oneWord(typed), terms);
 }
 
-/** Adds the matches that only a needed term gets, such as those with typos. */
 function matchNeeded(image: Image, index: SearchIndex, term: Term): void {
   const { word } = term;
   const { kind } = index;
@@ -187,7 +185,6 @@ export function matchTypos(
   }
 }
 
-/** Adds the words of names and cities that sound like a word to the term's matches. */
 export function matchSound(index: SearchIndex, { matches }: Term, word: string): void {
   if (word.length < soundLetters || !/^[a-z]+$/.test(word)) return;
   const sound = soundOf(word);

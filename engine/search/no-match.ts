@@ -14,7 +14,6 @@ import { allowedTypos, closeTo } from "./typos.ts";
 export interface NoMatch {
   /** Positions of matches that have prices in other states. */
   elsewhere: readonly number[];
-  /** Positions of matches without prices. */
   unpriced: readonly number[];
   /** A sentence about a code of another system, such as a DRG; undefined if there is none. */
   otherCode: string | undefined;
@@ -24,7 +23,6 @@ export interface NoMatch {
   ccn: string | undefined;
   /** The place, if a search for procedures names a place and nothing else. */
   place: string | undefined;
-  /** Whether the search asks for hospitals around the person who asks. */
   isHere: boolean;
   region: string | undefined;
   /** A state or territory of the search that has no hospital here, such as `Guam (GU)`. */

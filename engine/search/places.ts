@@ -68,7 +68,6 @@ export function stateOf(word: string): string | undefined {
   return codes.get(word) ?? otherStateNames.get(word);
 }
 
-/** Whether a word in small letters is a state's code. */
 export const isStateCode = (word: string): boolean => word.length === 2 && stateOf(word) !== undefined;
 
 /** Returns a state's code and its name as one word, in small letters. @param code in capitals */
@@ -246,7 +245,7 @@ function citiesOfHospitals(image: Image, word: string, known: ReadonlySet<string
   });
 }
 
-/** Returns a city of the table of places. @param i its position there */
+/** @param i position in the table of places */
 export function cityAt(image: Image, i: number): City {
   return {
     name: textAt(image.placeCityName, i),
@@ -303,7 +302,6 @@ const mayBeRegion = (words: readonly string[]): boolean =>
 
 const wordsForStates = phrasesOf("state-noun");
 
-/** Returns the state before a word such as state, as in `delaware state`. */
 const stateBefore = (words: readonly string[]) =>
   wordsForStates.has(words.at(-1) ?? "") ? stateOf(words.slice(0, -1).join("")) : undefined;
 

@@ -177,7 +177,6 @@ function withoutCountry(words: readonly string[]): readonly string[] {
 
 const labels = phrasesOf("numbered");
 
-/** Whether a word is a label, such as suite, before a number. */
 const isLabel = (word: string, next: string | undefined) =>
   next !== undefined && labels.has(word) && /^\d/.test(next);
 
@@ -274,7 +273,6 @@ function withoutStreet(image: Image, text: string): { rest: string; ignored: str
   return { rest, ignored };
 }
 
-/** Whether a name or city has the word saint before another word. */
 function isSaint(index: SearchIndex, name: string): boolean {
   const word = `saint${plainWords(name).join("")}`;
   const phrases = new Map<number, number>();

@@ -10,7 +10,6 @@ export const documentKinds: readonly DocumentKind[] = ["facility", "procedure"];
 /** Words that can be looked up, and compared with misspelt words. */
 export interface WordTable {
   readonly words: TextColumn;
-  /** Word → position in `words`. */
   readonly positionOf: ReadonlyMap<string, number>;
   /** The words that aren't numbers, by their number of characters. */
   readonly ofLength: readonly (WordsOfLength | undefined)[];
@@ -122,7 +121,6 @@ function* postingsOf(tokenStart: Uint32Array, tokens: Uint32Array, words: number
   return { postingStart, postings };
 }
 
-/** Calls `give` once for each word of each document. */
 function* forEachPosting(
   tokenStart: Uint32Array,
   tokens: Uint32Array,

@@ -18,7 +18,6 @@ export interface Texts {
 }
 
 export interface DecodedRows {
-  /** Position of the first of these rows in the file. */
   start: number;
   length: number;
   /** @throws DataError when the column can't be decoded, or the texts exceed the limit */

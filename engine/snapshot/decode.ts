@@ -140,7 +140,6 @@ function namesOf(names: readonly string[]): string {
 
 const shownBare = (name: string) => (/^\w{1,64}$/.test(name) ? name : shown(name));
 
-/** Compares counts and checksums with what the file says about them. */
 function checkPromises({ counts, sha256, contentSha256 }: Snapshot, metadata: Metadata, path: string): void {
   const promises = [
     ["rows", counts.rows],
