@@ -48,7 +48,6 @@ const rows = smoke ? 5_000 : 116_800;
 const timing = smoke ? { iterations: 3, time: 0, warmup: false } : { time: 1000, warmupTime: 250 };
 const slowTiming = smoke ? timing : { iterations: 15, time: 0, warmupIterations: 3 };
 
-/** A case returns a number that depends on its result. */
 type Cases = Record<string, () => number | Promise<number>>;
 
 const snapshot = syntheticSnapshot({ dataYear: 2024, revision: 1, rows, seed });

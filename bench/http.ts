@@ -57,7 +57,6 @@ function readOptions() {
 
 interface Ready extends Measured {
   server: Server;
-  /** The next line of the entrant's list to send. */
   position: number;
 }
 

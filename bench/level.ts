@@ -47,7 +47,6 @@ const labels: Record<Figure, string> = {
   cpuUs: "CPU",
 };
 
-/** The process that sends price queries. */
 class Client {
   readonly #child: ChildProcess;
   readonly #lines: AsyncIterator<string>;
@@ -89,7 +88,6 @@ class Client {
   }
 }
 
-/** Writes snapshots to publish later. @returns their paths */
 function writeSpare(folder: string, rows: number, count: number): string[] {
   const known = [{ version: `${dataYear}.1`, sha256: "" }];
   return Array.from({ length: count }, () =>

@@ -31,7 +31,7 @@ const account = { plan: "free", burst: 10, quota: 10_000, webhook: null, webhook
 /** `words` has the number of ready threads, and the shared clock. */
 type Task = { slot: number; threads: number; buffer: SharedArrayBuffer; words: Int32Array };
 
-/** Mean nanoseconds per call. Results are summed, so that the compiler can't optimize the work away. */
+/** Results are summed, so that the compiler can't optimize the work away. */
 function nanoseconds(count: number, each: (i: number) => number): number {
   let sum = 0;
   const start = performance.now();

@@ -43,7 +43,6 @@ interface Burst extends Pick<Load, "connections" | "pipeline" | "loadProcesses">
   /** Index of the first line to send; with pipelining, of the first batch. */
   start: number;
   seconds: number;
-  /** The core of wrk; undefined for any core. */
   core: number | undefined;
 }
 
@@ -93,7 +92,7 @@ async function runWrk({ port, key }: Server, burst: Burst, process: number): Pro
   return JSON.parse(line);
 }
 
-/** Runs a command, and returns its output. @param timeout milliseconds, 0 for no limit */
+/** @param timeout milliseconds, 0 for no limit */
 export async function run([file, ...args]: string[], timeout = maxOverrunMs): Promise<string> {
   const { stdout } = await promisify(execFile)(file, args, { timeout });
   return stdout;

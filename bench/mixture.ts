@@ -19,7 +19,6 @@ export interface Mixture {
   searches: readonly string[];
   list: string;
   versions: string;
-  /** A snapshot file, the path to which it is moved, and its data version. */
   snapshot: { from: string; to: string; version: string };
 }
 

@@ -10,7 +10,6 @@ import type { Figures } from "./measure.ts";
 export interface Row extends Spread {
   load: string;
   what: string;
-  /** The target; null if there is none. */
   atMost: number | null;
 }
 
@@ -65,7 +64,6 @@ export function markdownOf(rows: readonly Row[]): string {
 
 const packages = ["uWebSockets.js", "fastify", "better-sqlite3"];
 
-/** Returns a line with the date, the machine and the versions of the software. */
 export function surroundings(): string {
   const asked = JSON.parse(readFileSync(join(import.meta.dirname, "../package.json"), "utf8"));
   const exact: Record<string, string> = { ...asked.dependencies, ...asked.devDependencies };

@@ -87,10 +87,7 @@ export function madeAnew(image: Image, target: string): Uint8Array {
 }
 
 export const byMarkup = "/healthcare/facilities?procedure=8011&sort=markup";
-/**
- * Lists of the hospitals near Chicago with the procedure that has the most services. In the sample, a quarter of the
- * procedure's hospitals are within 500 miles, and a thirtieth are within 50 miles.
- */
+/** Lists of the hospitals near Chicago with the procedure that has the most services. */
 export const nearest = "/healthcare/facilities?procedure=8011&near=60601&within=500&sort=distance";
 export const nearer = "/healthcare/facilities?procedure=8011&near=60601&within=50&sort=distance";
 export const inDepth = "/healthcare/procedures/8011";
@@ -104,7 +101,7 @@ export function allPriceQueries(image: Image, random: Random): Query[] {
   return random.shuffled(queries);
 }
 
-/** The n-th target is 1/n^1.1 times as frequent as the first. */
+/** The n-th target is 1/n^`zipfExponent` times as frequent as the first. */
 function drawZipf(targets: readonly string[], count: number, random: Random): string[] {
   const reached = cumsum(targets, (_, i) => 1 / (i + 1) ** zipfExponent);
   const total = reached[reached.length - 1];

@@ -32,7 +32,6 @@ const batches = smoke ? 3 : 600;
 const [fewThreads, manyThreads] = [1, 4];
 const [connections, requestsPerConnection] = [32, 20];
 const dataYear = 2024;
-/** Request targets for `madeAnew`. */
 const answers: Record<string, string> = {
   "list by markup": byMarkup,
   "list within 500 miles": nearest,
@@ -44,7 +43,6 @@ const answers: Record<string, string> = {
   "search with a typo": "/search?q=regionl+medical+center",
 };
 
-/** Returns the CPU time of all threads of this process, in microseconds. */
 function cpuUs(): number {
   const { user, system } = process.cpuUsage();
   return user + system;
@@ -73,8 +71,8 @@ async function load(file: string) {
 }
 
 /**
- * Measures the CPU time of answers for all sizes. All sizes get price queries from one list, and each query is answered
- * with a full page. For price queries the sizes take turns, so that other work on the machine affects all sizes.
+ * Measures the CPU time of answers for all sizes. Each price query is answered with a full page at every size. For
+ * price queries the sizes take turns, so that other work on the machine affects all sizes.
  */
 async function time(files: string[]) {
   const images: Image[] = [];
@@ -125,7 +123,6 @@ function medianCpuUs(answer: () => number): number {
   return spreadOf(times).median;
 }
 
-/** Runs a function of this file in a new process, without a time limit. */
 async function inProcess<Given extends unknown[], Out>(
   work: (...given: Given) => Promise<Out>,
   ...given: Given
@@ -135,8 +132,8 @@ async function inProcess<Given extends unknown[], Out>(
 }
 
 /**
- * Measures the service's resident memory in megabytes after all serving threads have answered. The memory that loading
- * leaves behind varies by tens of megabytes, so the result is the median of some runs.
+ * Measures the service's resident memory in megabytes after all serving threads have answered. The result is the
+ * median of some runs, because the memory that loading leaves behind varies.
  */
 async function serverMb(servers: Servers, threads: number): Promise<number> {
   const runs: number[] = [];

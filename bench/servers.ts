@@ -34,7 +34,6 @@ export interface Server {
   kind: Kind;
   port: number;
   pids: readonly number[];
-  /** The key of an account that is never refused. */
   key: string;
 }
 
@@ -150,7 +149,6 @@ async function readyPort(running: Running): Promise<number> {
   throw new Error(`${kind} isn't ready, it came to ${child.exitCode ?? child.signalCode ?? "no end"}`);
 }
 
-/** Returns the process ids of nginx's workers; undefined if nginx hasn't started them yet. */
 function workersOf({ pids: [master] }: Server): number[] | undefined {
   const workers = readFileSync(`/proc/${master}/task/${master}/children`, "utf8").trim();
   return workers === "" ? undefined : workers.split(" ").map(Number);

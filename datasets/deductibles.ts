@@ -4,8 +4,8 @@
  */
 
 /**
- * The deductible of a hospital stay by year, in dollars (Medicare Part A). It is the maximum of an outpatient's
- * copayment for a procedure, by section 1833(t)(8)(C)(i) of the Social Security Act.
+ * The deductible of a hospital stay by year, in dollars (Medicare Part A). It limits an outpatient's copayment for a
+ * procedure (section 1833(t)(8)(C)(i) of the Social Security Act).
  */
 export const stayDeductibles: Readonly<Record<number, number>> = {
   ...{ 2016: 1288, 2017: 1316, 2018: 1340, 2019: 1364, 2020: 1408, 2021: 1484 },

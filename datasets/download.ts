@@ -6,7 +6,6 @@ import { DataError, systemCode } from "../engine/query.ts";
 import { makeFolder, sync } from "./files.ts";
 import { bodyOf, openAddress, type Patience, retried, type Try } from "./http.ts";
 
-/** Disk space that a download leaves free. */
 export const spareBytes = 2 ** 24;
 /** Advice for the error message when the folder can't be written to, or the disk is full. */
 const whereElse = "--out names another folder";
@@ -78,7 +77,7 @@ function deletePart(part: string): void {
   }
 }
 
-/** @returns the number of bytes received @throws Break when a retry may succeed, DataError when it won't */
+/** Returns the number of bytes received. @throws Break when a retry may succeed */
 async function receive(url: string, part: string, wanted: Download, currentTry: Try): Promise<number> {
   const response = await openAddress(url, currentTry);
   wanted.checkHead?.(response.headers);

@@ -16,7 +16,6 @@ export function makeFolder(folder: string): void {
   }
 }
 
-/** Flushes a file or a folder to disk. */
 export function sync(path: string): void {
   const descriptor = openSync(path, "r");
   try {

@@ -14,7 +14,6 @@ const firstPauseMs = 1000;
 const maxPauseMs = 30_000;
 export const maxRetryAfterMs = 300_000;
 
-/** Codes of Node's and OpenSSL's errors about certificates. */
 const certificateCodes =
   /CERT|SIGNATURE|ISSUER|ERR_TLS|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH|HOSTNAME|_TOO_SMALL|_TOO_WEAK/;
 const ownCa =
@@ -24,7 +23,6 @@ const ownCa =
 /** OpenSSL's messages about bytes that aren't TLS. */
 const otherThanTls = /wrong version number|packet length too long/i;
 
-/** A source of time, which tests replace. */
 export interface Clock {
   /** Milliseconds since a fixed moment in the past. */
   now(): number;
@@ -32,7 +30,6 @@ export interface Clock {
   wait(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** How often a request is tried, and when a try is too slow. */
 export interface Patience {
   clock: Clock;
   /** Receives messages for the user, such as a line for each retry. */
@@ -165,7 +162,6 @@ function proxyRefusal(url: string, address: string, proxy: HttpProxy, status: nu
   return new ProxyRefusal(url, `a refusal by the proxy ${proxy.shown} (${answer})`, expected);
 }
 
-/** Whether a retry may succeed after this status. */
 const mayRetry = (status: number) => status >= 500 || [408, 425, 429].includes(status);
 
 /**
@@ -247,10 +243,7 @@ function refusal(url: string, { statusCode = 0, statusMessage = "", headers }: I
   return new Break(found, retryAfterMs);
 }
 
-/**
- * Returns the server's time in milliseconds, for comparison with a date in Retry-After; NaN if the server doesn't state
- * it.
- */
+/** Returns the server's time in milliseconds; NaN if the server doesn't state it. */
 function serverTime(headers: IncomingHttpHeaders): number {
   return Date.parse(headers.date ?? "");
 }

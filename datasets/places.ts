@@ -53,7 +53,6 @@ interface Entry {
   city: string;
 }
 
-/** Reads the package's entries by ZIP code, ascending. */
 function readEntries(): Map<number, Entry> {
   const text = readFileSync(createRequire(import.meta.url).resolve("zipcodes/lib/codes.js"), "utf8");
   const found = new Map<number, Entry>();

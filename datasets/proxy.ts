@@ -8,7 +8,6 @@ export interface HttpProxy {
   url: string;
   /** The proxy's URL without user and password, for messages. */
   shown: string;
-  /** The environment variable that names the proxy. */
   variable: string;
   hasPassword: boolean;
 }

@@ -21,12 +21,12 @@ export interface KnownVersion {
 }
 
 /**
- * Writes the next revision of a year. The file is linked into place after it is flushed to disk, so readers never see a
- * partial file, and no file is ever replaced. The function is synchronous, so that no signal handler runs meanwhile.
+ * Writes the next revision of a year. The file is linked into place after it is flushed to disk, so readers never see
+ * a partial file, and no file is replaced. The function is synchronous, so that no signal handler runs meanwhile.
  *
  * @param encode called again if another process takes the revision number first
  * @returns the path of the new file
- * @throws DataError when the folder can't be written, or all revisions of the year are used; leaves no partial file
+ * @throws DataError when the folder can't be written, or all revisions of the year are used
  */
 export function publishSnapshot(
   outDir: string,
@@ -83,7 +83,7 @@ export async function findContent(
   return undefined;
 }
 
-/** Reads and checks the snapshot file at `path`. @throws DataError when it can't be read or isn't a valid snapshot */
+/** @throws DataError when the file can't be read or isn't a valid snapshot */
 export async function snapshotIn(path: string): Promise<Snapshot> {
   return (await decodeSnapshot(readRegular(path, "a snapshot"), path)).snapshot;
 }
@@ -112,11 +112,7 @@ export function newestSnapshot(outDir: string, maxYear: number): string | undefi
   return undefined;
 }
 
-/**
- * Tells whether the rows of a snapshot file are invented.
- *
- * @throws DataError when it can't be read or isn't a valid snapshot
- */
+/** @throws DataError when the file can't be read or isn't a valid snapshot */
 export async function isSyntheticFile(path: string): Promise<boolean> {
   return (await snapshotIn(path)).isSynthetic;
 }

@@ -8,7 +8,6 @@ export function isWebAddress(text: string): boolean {
 }
 
 const maxSourceUrlCharacters = 2000;
-/** What `isSourceUrl` accepts, for error messages. */
 export const sourceUrlExpected = "an http or https URL, without a password";
 
 /**

@@ -3,7 +3,6 @@
 const zero = 48;
 const point = 46;
 
-/** Computes how many bytes `writeHundredths` writes for a value. */
 export function hundredthsLength(value: number): number {
   let length = 1;
   for (let limit = 1000; value >= limit; limit *= 10) length++;
@@ -59,13 +58,11 @@ export function encodeText(values: readonly string[]): TextColumn {
   return { offsets, bytes: Buffer.from(buffer, byteOffset, length) };
 }
 
-/** A column of texts, some of which occur several times. */
 export interface RepeatedTexts extends TextColumn {
   /** For each string, the position of the first equal string. */
   first: Int32Array;
 }
 
-/** Concatenates strings, and finds equal ones. O(length). */
 export function encodeRepeated(values: string[]): RepeatedTexts {
   const firstOf = new Map<string, number>();
   const first = Int32Array.from(values, (value, i) => {

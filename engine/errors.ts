@@ -25,7 +25,7 @@ export function shown(text: string): string {
   return JSON.stringify(value.length > 64 ? `${value.slice(0, 63)}…` : value);
 }
 
-/** Parses JSON. @throws DataError when the text isn't JSON */
+/** @throws DataError when the text isn't JSON */
 export function jsonIn(text: string, subject: string, expected: string): unknown {
   try {
     return JSON.parse(text);

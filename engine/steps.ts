@@ -1,12 +1,10 @@
 /** Splits long work into short steps, between which a thread can answer requests. */
 
-/** Work that yields after each step, and returns its result. */
 export type Steps<Result> = Generator<void, Result>;
 
 /** Facilities, or words, per step. A step takes a fraction of a millisecond, even if its code isn't compiled yet. */
 export const itemsPerStep = 8;
 
-/** Does all steps without a pause, and returns the result. */
 export function atOnce<Result>(steps: Steps<Result>): Result {
   for (;;) {
     const { done, value } = steps.next();

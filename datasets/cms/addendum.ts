@@ -31,7 +31,7 @@ export interface Addendum {
   year: string | undefined;
 }
 
-/** Reads an OPPS Addendum B from a CSV file. @throws DataError when the file can't be read or isn't a valid addendum */
+/** Reads an OPPS Addendum B. @throws DataError when the file can't be read or isn't a valid addendum */
 export async function readAddendum(file: string): Promise<Addendum> {
   const { records, kind } = await readRecords(file, expected);
   const at = records.slice(0, maxTitleLines).findIndex(({ record }) => columnsIn(record) !== undefined);

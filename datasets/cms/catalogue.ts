@@ -28,7 +28,6 @@ const knownFiles = [
   "2021-08/MUP_OUT_RY21_P04_V10_DY19_Prov_Svc.csv",
 ];
 
-/** A release that CMS offers: its data year, and the URL of its CSV file. */
 export interface Offer {
   year: number;
   url: string;
@@ -67,9 +66,8 @@ export async function offers(url: string, caller: Caller): Promise<readonly Offe
 }
 
 /**
- * Finds the newest release of each data year in a DCAT catalogue, and the newest totals of that year. Entries may be
- * nested. A release is an entry with the URL of a CSV file and a data year. The data set's title must be on that entry or
- * on an outer entry.
+ * Finds the newest release of each data year in a DCAT catalogue, and the newest totals of that year. A release is an
+ * entry with a data year and the URL of a CSV file. The data set's title is on that entry or on an outer entry.
  *
  * @throws DataError when the text isn't JSON or has no release
  */
@@ -86,7 +84,6 @@ export function offersIn(text: string, subject: string): Offer[] {
   return Array.from(releases, ([year, { url }]) => offerOf(year, url, totals.get(year)?.url));
 }
 
-/** Finds the newest file of each data year in a data set. */
 function newestIn(entries: readonly CatalogueEntry[], titleLetters: string) {
   const newest = new Map<number, { url: string; modified: string }>();
   for (const { titles, fields } of entries) {

@@ -121,7 +121,6 @@ export class CmsTable {
   }
 
   /**
-   * Adds a row.
    *
    * @param line where the record starts
    * @throws DataError naming the line, and the column of a wrong value
@@ -180,7 +179,6 @@ export class CmsTable {
     };
   }
 
-  /** CMS's names of the optional columns that the file lacks. */
   get absentColumns(): string[] {
     const columns = Object.keys(columnNames) as Column[];
     return columns.filter((column) => this.#at[column] < 0).map((column) => columnNames[column]);
@@ -371,7 +369,6 @@ export class CmsTable {
   }
 }
 
-/** Maximum number of unknown columns that an error names. */
 const maxNamed = 5;
 
 function adviceOnHeader(header: string[], missing: string[]): string {

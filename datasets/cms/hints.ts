@@ -4,7 +4,6 @@ import { stateNames } from "../../engine/index.ts";
 
 type Hint = readonly [form: RegExp, advice: string];
 
-/** How programs write a missing value. */
 const missing =
   /^(?:<na>|#?n\.?\/?a\.?|na[nt]|none|null|\(null\)|<null>|nil|\\n|missing|unknown|\(?(?:blank|empty)\)?|[-–—*.]+|\?)$/i;
 /** How publishers mask a small count. */
@@ -80,7 +79,6 @@ function withAdvice(expected: string, [first]: string[]): string {
   return first === undefined ? expected : `${expected}; ${first}`;
 }
 
-/** Tells whether a text is a usual way to write a missing value, such as NA. */
 export function isMissing(text: string): boolean {
   return missing.test(text);
 }
@@ -121,7 +119,7 @@ export function orState(expected: string, text: string): string {
     : `${expected}; write ${code}, not its name`;
 }
 
-/** Adds a hint to `expected` if the text stands for a missing number, or is a number in another form. */
+/** Adds a hint to `expected` if the text is a usual form of a missing or changed number. */
 export function orPlainNumber(expected: string, text: string): string {
   return withAdvice(expected, advice(numberHints, text));
 }

@@ -15,13 +15,11 @@ import { type ReleaseOptions, readRelease } from "./release.ts";
 import { compareTotals, readTotals } from "./totals.ts";
 
 export interface ImportOptions extends ReleaseOptions {
-  /** The folder for snapshots. */
   out: string;
   /** Path of an OPPS Addendum B, which assigns HCPCS codes to APCs; null to add no codes. */
   codesFile: string | null;
   /** Path of CMS's totals by nation and state, with which the release is compared; null for no comparison. */
   totalsFile: string | null;
-  /** Whether to write a new revision even if a snapshot of the year has the same content. */
   force: boolean;
 }
 
@@ -29,7 +27,7 @@ export interface ImportOptions extends ReleaseOptions {
  * Writes the next snapshot of the year. Without `force`, nothing is written if a snapshot of the year already has the
  * same rows and, if an addendum is given, the same codes.
  *
- * @throws DataError when a file is invalid or the folder can't be written; then no snapshot is written
+ * @throws DataError when a file is invalid or the folder can't be written
  */
 export async function importFile(options: ImportOptions, known: readonly KnownVersion[]) {
   const { file, year, out, released, sourceUrl, codesFile, totalsFile } = options;

@@ -53,7 +53,6 @@ export function foreignKind(start: Buffer): string | undefined {
   return found === undefined ? undefined : `fields separated by ${found[1]}`;
 }
 
-/** Says what to do about a file of a kind that `foreignKind` has named. */
 export function wayToCsv(kind: string): string {
   if (/UTF-(?:16|32)/.test(kind)) return "save it as UTF-8 (in Excel: CSV UTF-8)";
   if (kind.includes("Excel"))

@@ -35,9 +35,8 @@ export function cleanName(text: string): string | Flaw {
 }
 
 /**
- * Finds the commonest spelling of a text of each facility, such as its name. The first spelling in the file wins a tie.
- * An empty spelling wins only if there is no other spelling. Nearly all facilities have only one spelling, so only
- * further spellings are counted.
+ * Finds the commonest spelling of a text of each facility, such as its name. The first spelling in the file wins a
+ * tie. An empty spelling wins only if there is no other.
  */
 export class Spellings {
   readonly #raw: string[] = [];
@@ -68,7 +67,7 @@ export class Spellings {
     return [...this.#others].flatMap(([facility, others]) => (named(facility, others) > 1 ? [facility] : []));
   }
 
-  /** Returns the commonest spelling for each facility. @param rows number of rows of each facility */
+  /** @param rows number of rows of each facility */
   commonest(rows: Int32Array): string[] {
     return this.#first.map((first, facility) => {
       const others = [...(this.#others.get(facility) ?? [])];

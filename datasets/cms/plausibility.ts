@@ -15,7 +15,6 @@ const maxNamed = 3;
 export const leastRows = 90_000;
 export const leastStates = 45;
 
-/** Returns a warning if a file has far fewer rows, facilities or states than a release. */
 export function suspectPart(rows: number, facilities: number, states: number): string[] {
   if (rows >= leastRows && facilities >= leastFacilities && states >= leastStates) return [];
   return [
@@ -24,7 +23,6 @@ export function suspectPart(rows: number, facilities: number, states: number): s
   ];
 }
 
-/** Returns a warning for each kind of suspect figure or name; none if all are plausible. */
 export function suspicionsAbout(table: TableParts): string[] {
   const { facilities, procedures, rows } = table;
   const { charge, allowed, services, beneficiaries } = rows;

@@ -11,14 +11,13 @@ export const maxTries = 6;
 const foreignTypes =
   /^(text\/html|application\/(xhtml|json|xml|zip|gzip|pdf)|image\/|audio\/|video\/|multipart\/)/;
 
-/** The caller's clock and proxies, and the function that receives messages for the user. */
 export type Caller = Pick<Patience, "clock" | "say" | "proxyFor">;
 
 export function cmsPatience({ clock, say, proxyFor }: Caller, maxTries: number): Patience {
   return { clock, say, proxyFor, maxTries, stallMs, leastBytes: 1 };
 }
 
-/** Downloads a file of CMS to `path`. @throws DataError when it can't be downloaded or written, or its content is wrong */
+/** @throws DataError when the file can't be downloaded or written, or its content is wrong */
 export function downloadFile(
   url: string,
   path: string,

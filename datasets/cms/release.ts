@@ -37,9 +37,7 @@ interface Release {
   provenance: Omit<Provenance, "revision">;
   /** The first byte that isn't UTF-8. If there is such a byte, the file was read as Windows-1252. */
   stray: StrayByte | undefined;
-  /** Number of facilities with several names or addresses. */
   severalNames: number;
-  /** Missing optional columns, by CMS's names. */
   absentColumns: string[];
   warnings: string[];
 }
@@ -73,11 +71,7 @@ export async function readRelease(options: ReleaseOptions): Promise<Release> {
   }
 }
 
-/**
- * Checks that a file's first line is the header of a release, and that its last line is terminated.
- *
- * @throws DataError when one of the two is wrong, or the file isn't CSV
- */
+/** Checks that a file's first line is the header of a release, and that its last line is terminated. */
 export async function checkEnds(file: string, subject: string, allowUnterminated: boolean): Promise<void> {
   const handle = await open(file);
   try {
@@ -138,7 +132,6 @@ function checkText(
     );
 }
 
-/** Formats the byte's value, such as 0x92. */
 export function hexadecimal({ value }: StrayByte): string {
   return `0x${value.toString(16).toUpperCase().padStart(2, "0")}`;
 }

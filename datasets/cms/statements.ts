@@ -10,7 +10,6 @@ export const unnamedFile = "CMS.csv";
 
 export const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
-/** The SQL expression for the text of a column, without spaces around it. */
 export const textSql = (columns: ColumnNames, column: Column): string => `trim("${columns[column]}")`;
 
 /**

@@ -4,9 +4,9 @@ import { maxSuppressedServices } from "./plausibility.ts";
 import { readRecords } from "./small-csv.ts";
 
 /**
- * Compares a release with CMS's own totals, "Medicare Outpatient Hospitals - by Geography and Service". CMS's totals
- * include hidden rows, which have blank figures or are missing in the release. So a total may exceed the release's sum,
- * but only by as much as hidden rows can hold.
+ * Compares a release with CMS's own totals, "Medicare Outpatient Hospitals - by Geography and Service". The totals
+ * include hidden rows, which have blank figures or are missing in the release. So a total may exceed the release's
+ * sum, but only by as much as hidden rows can hold.
  */
 
 const columnNames = {

@@ -54,7 +54,7 @@ const yearlyGrowth = { charge: 0.05, allowed: 0.03 };
 export interface SampleOptions {
   dataYear: number;
   revision: number;
-  /** Number of rows, from 1 to `maxSnapshotRows`. A facility has about 37.7 rows. */
+  /** From 1 to `maxSnapshotRows`. */
   rows: number;
   /** A whole number from 0 to `maxSampleSeed`. */
   seed: number;
@@ -172,7 +172,7 @@ function hospitalsFor(rows: number, random: RandomSource, addresses: RandomSourc
   return { facilities, state, size, offered };
 }
 
-/** Returns the RUCA code at a quantile. @param share a quantile of all hospitals, from 0 to below 1 */
+/** Returns the RUCA code at a quantile, from 0 to below 1, of all hospitals. */
 function ruralUrbanOf(share: number) {
   let reached = 0;
   for (const figures of ruralUrbanFigures) {
@@ -409,7 +409,7 @@ function one(list: readonly string[], random: RandomSource): string {
   return list[random.below(list.length)];
 }
 
-/** In each state a few cities have many hospitals, and most cities have one. */
+/** Cities that are early in a state's order are drawn more often. */
 function cityIn(state: number, random: RandomSource): string {
   const cities = cityHeads.length * cityTails.length;
   const city = (Math.min(random.below(cities), random.below(cities)) + state * 37) % cities;

@@ -46,7 +46,7 @@ export function coverageOf(image: Image): Coverage {
  */
 export type Status = "current" | "available" | "superseded";
 
-/** Returns the status of one of the images. @param images newest version first */
+/** @param images newest version first */
 export function statusOf(images: readonly Image[], image: Image): Status {
   if (image === images[0]) return "current";
   const year = image.description.provenance.dataYear;
@@ -54,7 +54,6 @@ export function statusOf(images: readonly Image[], image: Image): Status {
   return image === newest ? "available" : "superseded";
 }
 
-/** Numbers of rows that differ between two data versions. */
 export interface Changes {
   rows_added: number;
   rows_removed: number;

@@ -3,19 +3,17 @@ import type { Image } from "../image/image.ts";
 import { blank } from "../snapshot/schema.ts";
 import { firstNotBefore } from "../sorted.ts";
 
-/** Number of rows, and how many of them are suppressed. A suppressed row has neither of the two amounts. */
+/** A suppressed row has neither of the two amounts. */
 export interface RowCounts {
   rows: number;
   suppressed: number;
 }
 
-/** Counts the rows of a scope. O(procedures), or O(1) for a scope of one procedure. */
 export function rowsOfScope(image: Image, scope: ExportScope): RowCounts {
   const [rows, suppressed] = [image.groupRows, image.groupSuppressed].map((of) => sumOver(image, scope, of));
   return { rows, suppressed };
 }
 
-/** Counts the rows of a facility. O(rows of the facility + log rows). */
 export function rowsOfFacility(image: Image, facility: number): RowCounts {
   const start = firstRow(image, facility);
   let row = start;
@@ -38,7 +36,7 @@ export function countBelow({ groupStart, order, charge }: Image, group: number, 
   return low - groupStart[group];
 }
 
-/** Returns the position of a facility's first row. A facility's rows are contiguous. O(log rows). */
+/** Returns the position of a facility's first row. A facility's rows are contiguous. */
 export function firstRow({ facility: column }: Image, facility: number): number {
   return firstNotBefore(0, column.length, (row) => column[row] < facility);
 }

@@ -42,15 +42,13 @@ export function distributionOfGroup(
   };
 }
 
-/** The rows of a procedure around a place. */
 export interface RowsAround extends Pick<Distribution, "rows"> {
-  /** Positions of the priced rows. */
   priced: Uint32Array;
-  /** Number of rows whose hospital has no known place. */
+  /** Number of rows left out because the place of their hospital is unknown. */
   unplaced: number;
 }
 
-/** Finds the rows of a procedure around a place. O(rows of the procedure). @param state null for all states */
+/** @param state null for all states */
 export function rowsAround(image: Image, procedure: number, near: Circle, state: string | null): RowsAround {
   const filter = { procedure, status: "all" as const, near, states: state === null ? undefined : [state] };
   const { items, unplaced } = listFacilities(image, filter, "name");

@@ -10,10 +10,7 @@ import { countBelow, firstRow } from "./counts.ts";
 
 const ccnInRequest = new RegExp(ccnPattern, "i");
 
-/**
- * Finds a facility by CCN, in capital or small letters. Returns its position, or −1 if there is none.
- * O(log facilities).
- */
+/** Finds a facility by CCN, in capital or small letters. Returns its position, or −1 if there is none. */
 export function findFacility(image: Image, ccn: string): number {
   return ccnInRequest.test(ccn) ? findCode(image.ccn, ccn.toUpperCase()) : -1;
 }
@@ -54,12 +51,8 @@ export interface Standing {
   medianCharge: number;
 }
 
-/**
- * The fields of every row of a procedure at a facility, priced or not. Amounts are in cents. A value is null if it is
- * unknown.
- */
+/** The fields of every row, priced or not. Amounts are in cents, and an unknown value is null. */
 interface RowMeasures {
-  /** Position of the procedure. */
   procedure: number;
   services: number | null;
   beneficiaries: number | null;
@@ -84,7 +77,6 @@ interface UnpricedRow
   status: Exclude<RowStatus, "priced">;
 }
 
-/** The row of a procedure at a facility. */
 export type FacilityPrice = PricedRow | UnpricedRow;
 
 /** Returns the priced rows of a facility, ordered by APC code. */
@@ -97,10 +89,7 @@ export function facilityPrices(image: Image, facility: number): PricedRow[] {
   return prices;
 }
 
-/**
- * Finds the row of a procedure at a facility. Returns its position, or −1 if there is none.
- * O(log rows + rows of the facility).
- */
+/** Returns the position of the row, or −1 if there is none. */
 export function findRow(image: Image, facility: number, procedure: number): number {
   for (let row = firstRow(image, facility); image.facility[row] === facility; row++)
     if (image.procedure[row] === procedure) return row;

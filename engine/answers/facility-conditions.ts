@@ -13,7 +13,6 @@ export interface PriceCondition {
   price: PriceTest;
 }
 
-/** A condition on a facility, by its position. */
 export interface FacilityCondition {
   facility: FacilityTest;
 }

@@ -11,7 +11,6 @@ import { identityOrder, stableOrder } from "../snapshot/sort.ts";
 import { firstNotBefore } from "../sorted.ts";
 import { type Condition, facilityTest, priceTest } from "./facility-conditions.ts";
 
-/** Selects the facilities that meet all given conditions. */
 export interface FacilityFilter {
   /** Position of a procedure. Only facilities that have a row for it are listed. */
   procedure?: number | undefined;
@@ -22,7 +21,6 @@ export interface FacilityFilter {
   conditions?: readonly Condition[];
 }
 
-/** A circle around a point, with its radius in miles. */
 export interface Circle extends Point {
   miles: number;
 }
@@ -43,16 +41,11 @@ export interface FacilityList {
 export const facilitySorts = ["name", "distance", "charge", "allowed", "markup", "services"] as const;
 type FacilitySort = (typeof facilitySorts)[number];
 
-/** A part of a sorted list. */
 export interface FacilityPage {
-  /** Number of facilities in the whole list. */
   length: number;
-  /** The part's items, as in `FacilityList`. */
   items: Uint32Array;
-  /** The items' distances in tenths of a mile; empty without `near`. */
   distances: Int32Array;
   unplaced: number;
-  /** Computes the statistics of the whole list; see `summaryOfList`. */
   summary(): Summary;
 }
 
@@ -107,10 +100,6 @@ export function facilityPage(
   };
 }
 
-/**
- * Whether a filter has a condition besides the procedure, the status and one state. Any other field counts as a
- * condition.
- */
 function isNarrowed({
   procedure: _,
   status: __,
@@ -138,7 +127,7 @@ function pageOfGroup(
   // Absent values stay at the end.
   const known = firstNotBefore(start, end, (i) => valueAt(i) !== blank);
   const page = new Uint32Array(count);
-  /** What is left of a run of rows with the same value. Rows of a run stay ascending by CCN. */
+  /** The rest of a run of rows with the same value. Rows of a run stay ascending by CCN. */
   let [next, runEnd] = [0, 0];
   for (let i = 0; i < count; i++) {
     const fromEnd = known - 1 - offset - i;
@@ -234,7 +223,6 @@ function rowsOf(
   });
 }
 
-/** Returns the position of the facility of an item of a list with this filter. */
 export function facilityOfItem(image: Image, { procedure }: FacilityFilter, item: number): number {
   return procedure === undefined ? item : image.facility[item];
 }
@@ -262,8 +250,8 @@ function sortedBy(
 }
 
 /**
- * The returned function computes a facility's distance in tenths of a mile. It returns −1 if the facility is too far
- * away, and undefined if the facility's location is unknown.
+ * Returns a function that computes a facility's distance in tenths of a mile: −1 if the facility is too far away,
+ * undefined if its location is unknown.
  */
 function distancesFrom(image: Image, { latitude, longitude, miles, north, east }: Circle & Extent) {
   const { placeOf, placeLatitude, placeLongitude } = image;

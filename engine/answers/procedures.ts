@@ -3,7 +3,7 @@ import { type Image, textAt } from "../image/image.ts";
 import { type Summary, summaryOf } from "../image/statistics-fields.ts";
 import { plainProcedure } from "../search/procedure-words.ts";
 
-/** Returns a procedure's code, its name in the data, and its title in plain words. The title is null if there is none. */
+/** The title is null if there is none. */
 export function nameProcedure(image: Image, procedure: number) {
   const code = image.codes[procedure];
   return {
@@ -13,9 +13,8 @@ export function nameProcedure(image: Image, procedure: number) {
   };
 }
 
-/** Amounts are in cents; `spread` is max/min × 100. */
+/** Amounts are in cents, `spread` in hundredths. */
 interface ProcedureSummary extends Summary {
-  /** Position of the procedure. */
   procedure: number;
   name: string;
 }

@@ -14,7 +14,6 @@ interface Areas {
   north: Int32Array;
   west: Int32Array;
   east: Int32Array;
-  /** 1 if the place of any facility in the area is unknown, otherwise 0. */
   hasUnplaced: Uint8Array;
 }
 

@@ -13,7 +13,6 @@ import { findPlace, noCities, noPlaces, type Places } from "./places.ts";
 import { summarize } from "./summaries.ts";
 
 export interface BuildLimits {
-  /** Maximum bytes of the image. */
   image: number;
   /** Maximum heap bytes of texts. The bytes are estimated in advance, because a full heap may end the process. */
   heap: number;
@@ -119,7 +118,6 @@ function includesText(codes: readonly HcpcsCode[] | null): string {
   return JSON.stringify(shown ?? null);
 }
 
-/** Returns the rank of each name. Equal names have the same rank. */
 function ranksOf(names: string[]): Uint32Array {
   const ranks = new Uint32Array(names.length);
   const order = ascending(names);

@@ -3,15 +3,14 @@ import type { Image } from "./image.ts";
 
 /** The numbers of groups: first one national group per procedure, then for each procedure one group per state. */
 
-/** State code → position in `stateCodes`. */
 export const stateIndex: ReadonlyMap<string, number> = new Map(stateCodes.map((code, i) => [code, i]));
 
-/** Returns the group of a procedure in a state. @param state a known code; null for the nation */
+/** @param state a known code; null for the nation */
 export function groupOf(image: Image, procedure: number, state: string | null): number {
   return state === null ? procedure : stateGroup(image, procedure, stateIndex.get(state) ?? 0);
 }
 
-/** Returns the group of a procedure in a state. @param state from `stateIndex` */
+/** @param state from `stateIndex` */
 export function stateGroup(image: Image, procedure: number, state: number): number {
   return image.procedures + procedure * stateCodes.length + state;
 }

@@ -45,7 +45,6 @@ export function groupRows(
   }
   for (let group = 1; group < groupStart.length; group++) groupStart[group] += groupStart[group - 1];
 
-  /** Orders the rows of each group as they are in `sorted`. */
   const grouped = (sorted: Uint32Array<ArrayBuffer>) => {
     const order = new Uint32Array(2 * priced.length);
     const next = groupStart.slice();

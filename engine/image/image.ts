@@ -46,7 +46,6 @@ const float64: ElementType<Float64Array> = { size: 8, view: (...at) => new Float
 
 /** Absent texts are empty. */
 const texts = { offsets: int32, bytes };
-/** Texts of facilities or procedures; see `RepeatedTexts`. */
 const repeatedTexts = { ...texts, first: int32 };
 
 /** The words of facilities or procedures. Each facility or procedure is a document. */
@@ -63,7 +62,7 @@ const documents = {
 
 const layout = {
   description: bytes,
-  /** JSON at the end of an answer, up to the path of the next page. */
+  /** JSON at the end of a price list, up to the path of the next page. */
   tail: bytes,
   ccn: repeatedTexts,
   facilityName: repeatedTexts,
@@ -75,9 +74,7 @@ const layout = {
   ruralUrbanDescription: repeatedTexts,
   code: repeatedTexts,
   procedureName: repeatedTexts,
-  /** The position of each row's facility. */
   facility: int32,
-  /** The position of each row's procedure. */
   procedure: int32,
   charge: int32,
   allowed: int32,
@@ -92,13 +89,11 @@ const layout = {
   placeOf: int32,
   /** The rank of each facility's name, without case and accents. Equal names have the same rank. */
   nameOrder: uint32,
-  /** The number of priced procedures of each facility. */
   pricedProcedures: uint32,
   /** ZIP codes as ascending numbers. */
   placeZip: int32,
-  /** The latitude of each ZIP code in millionths of a degree. */
+  /** The coordinates of each ZIP code in millionths of a degree. */
   placeLatitude: int32,
-  /** The longitude of each ZIP code in millionths of a degree. */
   placeLongitude: int32,
   /**
    * The keys of the ZIP codes' cities, in byte order. A key is the city's name as one word, a space, and the state's
@@ -107,22 +102,16 @@ const layout = {
   placeCity: texts,
   /** The names of the cities as they are shown, such as `Saint Louis, MO`. */
   placeCityName: texts,
-  /** How many ZIP codes each city has. */
   placeCityZips: int32,
-  /** The mean latitude of each city's ZIP codes in millionths of a degree. */
+  /** The mean coordinates of each city's ZIP codes in millionths of a degree. */
   placeCityLatitude: int32,
-  /** The mean longitude of each city's ZIP codes in millionths of a degree. */
   placeCityLongitude: int32,
   /** The rows of each procedure in turn. */
   procedureRows: uint32,
   /** The start of each procedure's rows in `procedureRows`, followed by the end of the last procedure's rows. */
   procedureStart: uint32,
-  /**
-   * The charges of `procedureRows`. Lists read all charges and allowed amounts of a procedure, so copies of them lie
-   * side by side.
-   */
+  /** The charges of `procedureRows`, copied so that the charges of a procedure lie side by side. */
   procedureCharge: int32,
-  /** The allowed amounts of `procedureRows`. */
   procedureAllowed: int32,
   /** The start of each group's rows in `order`, followed by the end of the last group's rows. */
   groupStart: uint32,
@@ -133,9 +122,8 @@ const layout = {
   csvBytes: float64,
   summaries: float64,
   details: float64,
-  /** The start of each group's head in `answers`. */
+  /** The start and the end of each group's head in `answers`. */
   headStart: uint32,
-  /** The end of each group's head in `answers`. */
   headEnd: uint32,
   /** The priced rows of each group in turn, ordered by charge, then by CCN. */
   order: uint32,
@@ -145,7 +133,6 @@ const layout = {
   rowEnd: uint32,
   answers: bytes,
   hcpcs: texts,
-  /** The procedure of each HCPCS code. */
   hcpcsProcedure: uint32,
   /** The HCPCS codes of each procedure as JSON; `null` if the snapshot has no codes. */
   includes: texts,
@@ -159,7 +146,7 @@ type SectionsOf<Part> = {
 };
 type Sections = SectionsOf<typeof layout>;
 
-/** A second copy would take too much memory, so these bytes are written directly into the image. */
+/** Bytes that are written directly into the image, because a second copy would take too much memory. */
 interface Written {
   length: number;
   writeTo(out: Uint8Array): void;
@@ -173,15 +160,11 @@ const headerWords = 2 + 2 * elementTypes.length;
 export interface Description {
   provenance: Provenance;
   counts: Counts;
-  /** Whether the rows are invented. */
   isSynthetic: boolean;
   /** Number of HCPCS codes; null if the snapshot has no codes. */
   codes: number | null;
-  /** SHA-256 of rows, provenance and codes, in hexadecimal. */
   sha256: string;
-  /** SHA-256 of the rows alone, in hexadecimal. */
   contentSha256: string;
-  /** Name of the table of places; null if there is no table. */
   places: string | null;
 }
 
@@ -191,11 +174,9 @@ export interface Image extends Omit<Sections, "description"> {
   readonly description: Readonly<Description>;
   /** The APC code of each procedure. */
   readonly codes: readonly string[];
-  /** APC code → position of the procedure. */
   readonly procedureOf: ReadonlyMap<string, number>;
   /** APC code as a number → position of the procedure; −1 for none. */
   readonly procedureOfNumber: Int16Array;
-  /** Number of procedures. */
   readonly procedures: number;
 }
 
@@ -253,7 +234,6 @@ function leavesOf<Leaf>(tree: Tree<Leaf>, shape: Tree<ElementType> = layout): Le
   );
 }
 
-/** Calls `view` for the sections in their order in the image. */
 function viewsOf<Shape extends Tree<ElementType>>(
   shape: Shape,
   view: (type: ElementType) => Elements,

@@ -1,13 +1,11 @@
 import { firstNotBefore } from "../sorted.ts";
 
-/** A table of ZIP codes with their coordinates. */
 export interface Places {
   name: string | null;
   /** ZIP codes as ascending numbers. */
   zip: Int32Array;
-  /** Latitudes in millionths of a degree. */
+  /** Coordinates in millionths of a degree. */
   latitude: Int32Array;
-  /** Longitudes in millionths of a degree. */
   longitude: Int32Array;
   /**
    * The cities of the ZIP codes. If undefined, only cities with hospitals have a place. The reader of the table computes
@@ -25,7 +23,6 @@ export interface Cities {
   key: readonly string[];
   /** The city and its state, such as `Boston, MA`. */
   name: readonly string[];
-  /** How many ZIP codes each city has. */
   zips: readonly number[];
   latitude: readonly number[];
   longitude: readonly number[];
@@ -37,9 +34,7 @@ export interface Point {
   longitude: number;
 }
 
-/** Miles around a place within which a hospital counts as near if the caller gives no distance. */
 export const defaultMiles = 50;
-/** Maximum miles around a place. */
 export const maxMiles = 500;
 
 const none = new Int32Array(0);
@@ -104,7 +99,7 @@ export function isZip({ placeZip }: { placeZip: Int32Array }, word: string): boo
   return /^[0-9]{5}$/.test(word) && findPlace(placeZip, word) >= 0;
 }
 
-/** Returns the coordinates of a place. @param place its position in the table of places */
+/** @param place position in the table of places */
 export function pointAt(
   { placeLatitude, placeLongitude }: { placeLatitude: Int32Array; placeLongitude: Int32Array },
   place: number,

@@ -39,7 +39,6 @@ export const detailFields = [
 export type SummaryField = (typeof summaryFields)[number];
 export type DetailField = (typeof detailFields)[number];
 
-/** Statistics of priced rows; see `summaryFields`. */
 export type Summary = Record<SummaryField, number>;
 
 /** Returns a group's statistics. All are 0 for a group without priced rows. */
@@ -56,7 +55,6 @@ export function medianOf({ summaries }: Image, group: number): number {
   return summaries[group * summaryFields.length + medianAt];
 }
 
-/** Returns a group's further statistics: allowed amounts in cents, markups in hundredths. */
 export function detailsOf({ details }: Image, group: number): Record<DetailField, number> {
   return fieldsAt(details, detailFields, group);
 }

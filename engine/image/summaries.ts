@@ -13,7 +13,6 @@ import { type DetailField, detailFields, type Summary, summaryFields } from "./s
 
 type Columns = Pick<TableParts["rows"], "charge" | "allowed" | "services">;
 
-/** Computes the values of `summaryFields` and of `detailFields` for each group in turn. */
 export function summarize(rows: Columns, { order, groupStart }: Groups) {
   const groups = groupStart.length - 1;
   const summaries = new Float64Array(groups * summaryFields.length);
@@ -50,7 +49,6 @@ export function statisticsOfRows(rows: Columns, found: Uint32Array) {
   return { order, summary: summaryOfPriced(priced), details: detailsOfPriced(priced) };
 }
 
-/** Sorts positions of rows by charge. Ties stay in their order. */
 function byCharge({ charge }: Columns, found: Uint32Array): Uint32Array {
   // The rows lie far apart in memory, so the charges are copied before sorting.
   return stableOrder(taken(charge, found), identityOrder(found.length)).map((i) => found[i]);
@@ -61,7 +59,6 @@ interface PricedRows {
   charge: Int32Array;
   allowed: Int32Array;
   services: Int32Array;
-  /** The allowed amounts, ascending. */
   ascendingAllowed: Int32Array;
 }
 

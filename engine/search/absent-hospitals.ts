@@ -15,7 +15,6 @@ const states = entriesOf("absent-state").flatMap(({ what, phrases }) =>
   })),
 );
 const all = [...kinds, ...states];
-/** The first words of all phrases. */
 const starts = new Set(all.map(({ phrase: [first] }) => first));
 
 /**

@@ -9,7 +9,7 @@ import { closeTo } from "./typos.ts";
 const nameFields = (1 << nameField) | (1 << fillerField) | (1 << repeatField);
 const fieldsOfWords = nameFields | (1 << cityPartField);
 
-/** Minimum letters of a text that is split. A shorter text is taken as one word. */
+/** Minimum letters of a text that is split. */
 const leastLetters = 5;
 const possessive = /([\p{L}\p{M}]{3,})['’]s(?![\p{L}\p{N}])/giu;
 
@@ -30,8 +30,8 @@ const withoutBlanks = new RegExp(`\\S{${leastLetters},}`, "g");
 const letters = new RegExp(`[\\p{L}\\p{N}'’]{${leastLetters},}`, "gu");
 
 /**
- * Puts spaces between joined words, such as `stmarysregionalmedctr`, if they follow each other in a facility's name or
- * city. The words may be in short forms.
+ * Puts spaces between joined words, such as `stmarysregionalmedctr`, that follow each other in a facility's name or
+ * city.
  */
 export function writtenApart(index: SearchIndex, text: string): string {
   const apart = (written: string) => {
@@ -69,7 +69,7 @@ const isMistyped = (index: SearchIndex, word: string) =>
 function wordsIn(index: SearchIndex, written: string): readonly string[] | undefined {
   const { tokenStart, tokens } = index;
   const known: Map<number, readonly number[]>[] = [];
-  /** Returns the words of the index that begin at a position of the text, and where each may end, the longest first. */
+  /** Words of names and cities that begin at a position of the text → their possible ends, the longest first. */
   const wordsFrom = (start: number) => {
     if (known[start] !== undefined) return known[start];
     const found = new Map<number, readonly number[]>();

@@ -9,7 +9,6 @@ let lent = 0;
 /** Maximum arrays that a thread keeps. A search that needs more arrays gets new arrays. */
 const mostBuffers = 32;
 
-/** Takes back all bytes that were lent to the previous search. */
 export function beginSearch(): void {
   lent = 0;
 }

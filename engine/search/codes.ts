@@ -31,7 +31,6 @@ export function groupOfCode(image: Image, code: string): string | undefined {
   return procedure < 0 ? vocabularyCodes.get(code) : image.codes[procedure];
 }
 
-/** Tells whether a word looks like a HCPCS or CPT code, in small or capital letters. */
 export function isHcpcsCode(word: string): boolean {
   return hcpcsPattern.test(word.toUpperCase());
 }
@@ -49,13 +48,13 @@ const icd = /\bicd[\s-]?(?:9|10|11)(?:[\s-]?(?:cm|pcs))?\b|\bicd\s+codes?\b/i;
 const diagnosis = /(?<![\w.])[a-tv-z]\d[\da-z]\.[\da-z]{1,4}(?![\w.])/gi;
 const npi = /(?<!\d)[12]\d{9}(?!\d)/;
 
-/** Removes the codes of diagnoses from a text. A referral often has such codes next to a procedure. */
+/** Removes diagnosis codes, which a referral often has next to a procedure. */
 export function withoutDiagnoses(text: string): { rest: string; diagnoses: readonly string[] } {
   const diagnoses = (text.match(diagnosis) ?? []).map((code) => code.toUpperCase());
   return { rest: diagnoses.length === 0 ? text : text.replace(diagnosis, " ").replace(icd, " "), diagnoses };
 }
 
-/** Says what a code of another system in a text is; undefined if there is none. */
+/** Returns a sentence about a DRG, ICD code or NPI in a text; undefined if there is none. */
 export function otherCodeIn(text: string): string | undefined {
   const [group] = drg.exec(text) ?? [];
   if (group !== undefined)

@@ -5,7 +5,6 @@
 
 const kinds: ReadonlySet<string> = new Set(["county", "counties", "parish"]);
 
-/** Whether a word says that a county is meant. */
 export const isCountyWord = (word: string): boolean => kinds.has(word);
 
 /** Whether words are a county's name, without its state: `sangamon county`. */

@@ -43,21 +43,18 @@ export const fieldMask = (1 << fieldBits) - 1;
 /** Marks the start of each term among a procedure's words. No word of a query equals this text. */
 export const termStart = ",";
 
-/** The words of a facility or procedure, each list with its field. */
 type Document = { words: readonly string[]; field: number }[];
 
-/** The words of all documents, as the image has them. */
 interface Tokens {
   words: TextColumn;
   tokenStart: Uint32Array;
   tokens: Uint32Array;
 }
 
-/** The constants of `checkHeap` are estimates of heap bytes. */
+/** Estimates of heap bytes, for `checkHeap`. */
 const bytesPerDocument = 512;
 const bytesPerCharacter = 16;
 const bytesPerWord = 64;
-/** Bytes of each distinct word, in addition to `bytesPerWord`. */
 const bytesPerDistinctWord = 640;
 
 type Facilities = TableParts["facilities"];
@@ -128,7 +125,6 @@ const wordsBesideName = Map.groupBy(
 /** Words of names that tell little about the hospital. */
 export const weakWords: ReadonlySet<string> = new Set([...fillers, ...kinds, ...phrasesOf("weak")]);
 
-/** Returns the words of the facilities as the image has them. */
 export function facilityDocuments(facilities: Facilities, wordsOf: WordsOf) {
   const initials = unambiguousInitials(facilities, wordsOf);
   return documentsOf(facilities.name, (i) => {
@@ -179,7 +175,7 @@ function unambiguousInitials({ name, city }: Facilities, wordsOf: WordsOf): stri
   );
 }
 
-/** Returns the words of the procedures as the image has them. @param included the HCPCS codes of each procedure */
+/** @param included the HCPCS codes of each procedure */
 export function procedureDocuments(procedures: Procedures, included: readonly HcpcsCode[][]) {
   return documentsOf(procedures.name, (i) => {
     const name = procedureWords(procedures.name[i]);

@@ -25,18 +25,12 @@ import { indexOf } from "./text-index.ts";
 export interface FacilityMatches extends Matches {
   /** Kinds of hospitals, states and procedures that are asked for and that this data can't have. */
   absent: readonly Absent[];
-  /** The terms that were made of the words. */
   terms: readonly Term[];
 }
 
-/** Words that mean any hospital. */
 const forHospitals = phrasesOf("any");
 
-/**
- * Finds the facilities that a search asks for.
- *
- * @param state code of the state to which the search is limited; null for the nation
- */
+/** @param state code of the state to which the search is limited; null for the nation */
 export function findFacilities(
   image: Image,
   asked: Asked,

@@ -32,10 +32,8 @@ import { allowedTypos } from "./typos.ts";
  */
 
 const forHospitals = phrasesOf("any");
-/** Words for people who work in hospitals. */
 const doctors = phrasesOf("doctor");
 
-/** A search for facilities: its words, the terms made of them, and what is found so far. */
 interface FacilitySearch {
   image: Image;
   index: SearchIndex;
@@ -106,13 +104,12 @@ const isNamed = (index: SearchIndex, terms: readonly Term[], facility: number) =
     return term.code === facility || (fieldsOf(index, typed, facility) & (1 << nameField)) !== 0;
   });
 
-/** The words of departments and of people who work there, by the first word. */
 const departments = Map.groupBy(
   Array.from([...phrasesOf("department"), ...doctors], (phrase) => phrase.split(" ").map(meaningOf)),
   ([first]) => first,
 );
 
-/** The words that may say nothing about which hospital is meant: departments, and words of procedures. */
+/** The words that may be set aside: words of departments, and words of procedures that no name or city has. */
 function asideIn(index: SearchIndex, words: readonly string[]): ReadonlySet<string> {
   const inNames = (1 << nameField) | (1 << cityField) | (1 << cityPartField);
   const isInNames = (word: string) => isInFields(index, findWord(index, meaningOf(word)), inNames);
@@ -179,8 +176,8 @@ function spareIn(image: Image, words: readonly string[]): (term: Term) => boolea
 
 /**
  * Sets aside as few words as possible, so that a whole name is left, alone or with its place. The words set aside are
- * all words that no hospital has, and at most two others. If other readings, such as a typo, have found facilities, the
- * facilities of the name come last.
+ * all words that no hospital has, and at most two others. If other readings have found facilities, those of the name
+ * come last.
  */
 export function besideName({ image, index, words, terms, found }: FacilitySearch): void {
   const needed = terms.filter(({ isNeeded }) => isNeeded);

@@ -22,7 +22,7 @@ export function findCodes(image: Image, index: SearchIndex, words: readonly stri
 }
 
 /**
- * Finds whole names, and whole names before or after their place.
+ * Finds whole names, alone or before or after their place.
  *
  * @param typed the words as they are typed
  */
@@ -100,10 +100,9 @@ interface Longest {
 }
 
 /**
- * Returns the hospitals of the longest whole name, if all other words say nothing. So Eden isn't the city in "Eden
- * Medical Center emergency room". A name that is also a place, such as Sanford, isn't meant after a word such as in, or
- * next to a word for a hospital. Next to a word for a hospital, a name has to have its small words: "general hospital"
- * isn't The General.
+ * Returns the hospitals of the longest whole name, if all other words say nothing. A name that is also a place, such
+ * as Sanford, isn't meant after a word such as in, or next to a word for a hospital. Next to a word for a hospital, a
+ * name has to have its small words: "general hospital" isn't The General.
  */
 function longestName(image: Image, words: readonly string[]): Longest | undefined {
   const { exact, whole } = namesOf(image);

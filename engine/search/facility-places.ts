@@ -34,7 +34,6 @@ const afterNearest = phrasesOf("after-nearest");
 const articles = phrasesOf("article");
 const areaPhrases = Array.from(phrasesOf("area"), (phrase) => phrase.split(" "));
 
-/** Leaves out phrases such as `city of`. */
 function withoutArea(words: readonly string[]): readonly string[] {
   const phrases = areaPhrases.filter(([first]) => words.includes(first));
   if (phrases.length === 0) return words;
@@ -46,7 +45,7 @@ function withoutArea(words: readonly string[]): readonly string[] {
   );
 }
 
-/** Finds the hospitals of a place if a search says nothing else. */
+/** Finds the hospitals of a place, or of the state to which the search is limited, if the search says nothing else. */
 export function findPlaces(
   image: Image,
   asked: Asked,
@@ -119,11 +118,9 @@ function isBegun(image: Image, span: readonly string[], place: Place): boolean {
 
 interface PlaceAlone {
   places: readonly Place[];
-  /** The words that name the place. */
   span: readonly string[];
-  /** Whether all other words are small words. */
+  /** Whether all other words are fillers or prepositions. */
   isWhole: boolean;
-  /** Whether a word such as near stands before the place. */
   isNear: boolean;
 }
 
@@ -279,7 +276,7 @@ function findAround(
   return around;
 }
 
-/** Finds hospitals by their name around a place: `mercy near 63101`, `63101 mercy`. */
+/** Finds the hospitals around a place, or only those of a name: `mercy near 63101`, `63101 mercy`. */
 export function findNear(image: Image, index: SearchIndex, { words, miles }: Asked, found: Found): void {
   const near = placeBesideName(image, words);
   if (near === undefined) return;

@@ -27,7 +27,6 @@ const worthOfField: Readonly<Record<number, number>> = {
   [statePartField]: 0.8,
   [beyondField]: 0.92,
 };
-/** Weight of a word that isn't needed. A needed word has weight 1. */
 const optionalWeight = 0.15;
 
 export interface FacilityScore {

@@ -62,7 +62,6 @@ export function findByWords(
 
 const placeFields = (1 << cityField) | (1 << cityPartField) | (1 << stateField);
 
-/** Whether a term matches a facility's city or state. */
 export const isThere = (index: SearchIndex, term: Term, facility: number) =>
   (fieldsOf(index, term, facility) & placeFields) !== 0;
 
@@ -72,7 +71,7 @@ const ranksOfLevels: Readonly<Record<number, Rank>> = {
   [oneTypo]: ranks.oneTypo,
 };
 
-/** Returns the rank of a level. @param level the level of the word that matches worst */
+/** @param level the level of the word that matches worst */
 export const rankOfLevel = (level: number): Rank => ranksOfLevels[level] ?? ranks.guess;
 
 /**

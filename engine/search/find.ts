@@ -11,13 +11,11 @@ export type ShownPlace = { near: string } | { state: string };
 export interface Matches {
   /** Number of matches on all pages. */
   total: number;
-  /** Positions of the facilities or procedures on the page, best first. */
+  /** Positions of the facilities or procedures, best first; in a `SearchAnswer`, only those of the page. */
   documents: Uint32Array;
   /** The score of each document, above 0 and at most 1, with three decimals. */
   scores: number[];
-  /** Words of the query that were set aside. */
   ignored: readonly string[];
-  /** The place that was read in the query. */
   place: ShownPlace | null;
   /** Positions of other matches, which are in another state or have no prices. */
   unwanted: readonly number[];
@@ -32,7 +30,6 @@ export const nothing: Matches = {
   unwanted: [],
 };
 
-/** Tells whether a search may return a document. */
 export type Wanted = (document: number) => boolean;
 
 /** Returns a function that tells whether a document has prices in a state. @param state null for the nation */
@@ -96,9 +93,7 @@ export function guessed(matches: Matches): Matches {
   return { ...matches, scores: matches.scores.map(guessedScoreOf) };
 }
 
-/** Converts a score to one of 0.5 or more. @param score from 0 to 1 */
 export const sureScoreOf = (score: number) => rounded(sureScore + (1 - sureScore) * score);
-/** Converts a score to one below 0.5. @param score from 0 to 1 */
 export const guessedScoreOf = (score: number) => Math.max(0.001, rounded((sureScore - 0.001) * score));
 
 const rounded = (score: number) => Math.round(1000 * score) / 1000;

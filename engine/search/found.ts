@@ -19,18 +19,18 @@ export const ranks = {
   /** A whole name in another spelling, or with more or fewer small words. */
   wholeName: 2,
   wholeCity: 3,
-  /** A whole name with its place, or an unofficial name, perhaps without words for a hospital. */
+  /** A whole name, or a CCN, with the hospital's place; or an unofficial name, perhaps without words for a hospital. */
   nameInPlace: 4,
   /**
    * A whole name except for words for a hospital, with its city. Or a CCN or an unofficial name, with other words that the
    * hospital has.
    */
   plainNameInPlace: 5,
-  /** A place, with words for a hospital or of a question. */
+  /** A place, perhaps with words for a hospital or of a question; or a name around a place. */
   place: 6,
-  /** Every word, as a whole word. */
+  /** Every word as a whole word; or a whole name except for words for a hospital, with its state. */
   allWords: 7,
-  /** Every word except words for a hospital or of a question. */
+  /** Every word that says something; or a name that is left when words are set aside. */
   significantWords: 8,
   allBegun: 9,
   significantBegun: 10,
@@ -85,7 +85,7 @@ export class Found {
     this.isWanted = isWanted;
   }
 
-  /** Enters a facility. @param score from 0 to 1, among facilities of the rank */
+  /** @param score from 0 to 1, among facilities of the rank */
   enter(facility: number, rank: Rank, score: number): void {
     if (!this.isWanted(facility)) {
       this.unwanted.add(facility);
@@ -101,7 +101,6 @@ export class Found {
     return this.ranked.size === 0;
   }
 
-  /** Whether the whole search names one place. */
   get isOnePlace(): boolean {
     return this.onePlace.size > 0;
   }
@@ -113,10 +112,9 @@ export class Found {
 }
 
 /**
- * Returns the last rank whose facilities are meant for sure, or −1 if none are. Facilities found by a CCN are meant,
- * and so are the facilities of the one place that the search names. Otherwise, the facilities of the best rank and of
- * similar ranks (`lastAlike`) are meant if there is only one, or if all are in that place. If the best rank is `guess`
- * or `rest`, none are meant.
+ * Returns the last rank whose facilities are surely meant, or −1 if none are. Facilities found by a CCN are meant. If
+ * a place is the best way, its facilities are meant if the search names only one place. At another rank better than
+ * `guess`, the facilities up to the rank in `lastAlike` are meant if there is only one, or if all are in that place.
  */
 function lastMeant({ ranked, top, onePlace }: Found): number {
   if (top === ranks.code) return top;

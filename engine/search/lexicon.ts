@@ -65,7 +65,6 @@ export const kinds = phrasesOf("kind");
 export const questions = phrasesOf("question");
 /** Words of questions that are also names of hospitals or places. */
 export const doubtful = phrasesOf("doubtful");
-/** Words such as in and near, which stand before a place. */
 export const beforePlace = phrasesOf("before-place");
 /** Whether a word says nothing about which hospital is meant. Only the word itself is looked up, not its meaning. */
 export const isSmallWord = (word: string) => fillers.has(word) || questions.has(word) || kinds.has(word);

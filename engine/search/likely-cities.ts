@@ -6,10 +6,9 @@ import { oneWord } from "./text.ts";
 import { allowedTypos, typosBetween } from "./typos.ts";
 
 /**
- * Returns the cities that a text may mean, if the text doesn't name a single city. If several states have a city of the
- * name, returns all of these, ordered by the number of hospitals within `defaultMiles`, the most first. Otherwise returns
- * at most five cities: those whose names have one or two typos, and those of the name in other states. They are ordered
- * by typos, the fewest first, then by ZIP codes, the most first. O(cities).
+ * Returns the cities that a text may mean. If it names cities, returns these, ordered by the number of hospitals
+ * within `defaultMiles`, the most first. Otherwise returns at most `mostLikely` cities with a similar name, or with
+ * the name in another state, ordered by typos, the fewest first, then by ZIP codes, the most first. O(cities).
  *
  * @param words see `splitWords`
  */
@@ -32,10 +31,8 @@ export function likelyCities(image: Image, words: readonly string[]): City[] {
   return [...new Map(likely.map(({ city }) => [city.name, city])).values()].slice(0, mostLikely);
 }
 
-/** Maximum cities that are suggested if the words name no city. */
 const mostLikely = 5;
 
-/** Orders cities by the number of hospitals around, from the highest. */
 function byHospitals(image: Image, cities: readonly City[]): City[] {
   const count = (near: Point) =>
     listFacilities(image, { status: "all", near: { ...near, miles: defaultMiles } }, "name").items.length;
@@ -46,7 +43,7 @@ function byHospitals(image: Image, cities: readonly City[]): City[] {
 }
 
 /**
- * Finds the cities of the table of places whose names differ from a name by at most two typos.
+ * Finds the cities of the table of places whose names differ from a name by few typos.
  *
  * @param state all states if undefined
  */

@@ -14,14 +14,13 @@ import { countOf, findWord, type SearchIndex } from "./text-index.ts";
 
 /** Scores procedure groups by how similar a query is to a group's name and terms. */
 
-/** Lowers the weight of a generic word, such as removal, in the likeness to a term. */
+/** Factor for the weight of a generic word, such as removal. */
 const genericWeight = 0.3;
-/** Lowers the weight of a word of a sentence, such as open. Such a word only separates terms that are otherwise alike. */
+/** Factor for the weight of a word of a sentence, such as open, which only separates terms that are otherwise alike. */
 const smallWeight = 0.1;
 /** Maximum groups that have a rare word. A rare word that is a whole term finds them, whatever the other words are. */
 const mostWithRareWord = 2;
 
-/** Worth of a query's word that the most similar term lacks, but another term of the group has. */
 const worthOfOtherTerms = 0.5;
 
 const raritiesByIndex = new WeakMap<SearchIndex, Float64Array>();
@@ -58,7 +57,6 @@ export function likenessOf(
   const levelsByTerm = levelsOf(index, terms);
   const start = findWord(index, termStart);
   const rarities = raritiesOf(index);
-  /** How well the best term matches each word of the index. */
   const bestLevels = zeroBytes(index.fields.length);
   for (const { matches } of terms)
     for (const match of matches) {
@@ -134,8 +132,8 @@ export function likenessOf(
 }
 
 /**
- * Minimum likeness of a group whose name has all words. So most groups with such a name tie. Groups of which the words
- * are nearly a whole name or term come before them.
+ * Minimum likeness of a group whose name has all words exactly. So most such groups tie; those whose whole name or
+ * term is nearly the query come before them.
  */
 const likenessOfName = 0.85;
 const nameFields: ReadonlySet<number> = new Set([nameField, fillerField, repeatField]);

@@ -35,9 +35,8 @@ export interface LiteralMatches {
 const noMatches: LiteralMatches = { facilities: [], hows: new Uint8Array(0) };
 
 /**
- * Finds the facilities that have every word of a query, whole or as the beginning of a word: in a name (or another
- * name, or initials), in the city or state, as the ZIP code or as the CCN. No other step of a search may drop one of
- * them.
+ * Finds the facilities that have every word of a query, whole or as the beginning of a word. No other step of a search
+ * may drop one of them.
  *
  * @param words see `plainWords`
  */

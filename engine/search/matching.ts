@@ -27,14 +27,12 @@ export const levelMask = (1 << levelBits) - 1;
 
 /** Maximum number of words that a word may be split into or joined from. */
 export const mostParts = 3;
-/** Minimum letters of the beginning of a word. For several joined words, it is `joinedPrefixLetters`. */
 const prefixLetters = 3;
 export const joinedPrefixLetters = 6;
 
 /** Whether a word may begin a longer one. A number can't begin a longer number, because that means something else. */
 export const mayBegin = (word: string) => word.length >= prefixLetters && !isNumber(word);
 
-/** A word of a query with its matches. */
 export interface Term {
   word: string;
   /** Whether every found document must match the word. */
@@ -42,8 +40,8 @@ export interface Term {
   /** Words of the index: word << levelBits | level. */
   matches: number[];
   /**
-   * The documents that match in another way than by a word of the index: level << fieldBits | field. They have the word
-   * as several consecutive words, or they are in a city that has the word as a nickname, alone or with other words.
+   * The documents that match otherwise than by a word of the index: level << fieldBits | field. They have the word as
+   * several consecutive words, or are in a city with the nickname.
    */
   phrases: Map<number, number>;
   /** The document that the word identifies by a CCN, an APC code, a HCPCS code or an unofficial name; −1 for none. */
@@ -94,10 +92,6 @@ function matchJoined(index: SearchIndex, typed: readonly string[], terms: readon
   if (kind === "facility") matchNickname(index, oneWord(typed), terms);
 }
 
-/**
- * Adds matches to a needed term: by the beginning of a word, with typos, in another form, as several words, or as a
- * code.
- */
 function matchNeeded(image: Image, index: SearchIndex, term: Term): void {
   const { word } = term;
   const { kind } = index;
@@ -157,13 +151,11 @@ export function matchExactly(index: SearchIndex, word: string, level: number, te
   if (meaning !== word) enter(meaning);
 }
 
-/** Adds the facilities in the cities that a nickname stands for to the matches of the terms. */
 function matchNickname(index: SearchIndex, nickname: string, terms: readonly Term[]): void {
   for (const facility of facilitiesOfNickname(index, nickname))
     for (const { phrases } of terms) phrases.set(facility, (exact << fieldBits) | cityField);
 }
 
-/** Adds the words of the index that begin with `start` to the matches of the terms. */
 export function matchPrefix(index: SearchIndex, start: Uint8Array, terms: readonly Term[]): void {
   const found = withPrefix(index.words, start);
   for (let i = found.start; i < found.end; i++)
@@ -193,7 +185,6 @@ export function matchTypos(
   }
 }
 
-/** Adds the words of names and cities that sound like a word to the term's matches. */
 export function matchSound(index: SearchIndex, { matches }: Term, word: string): void {
   if (word.length < soundLetters || !/^[a-z]+$/.test(word)) return;
   const sound = soundOf(word);
@@ -338,7 +329,6 @@ export function documentsWithAll(index: SearchIndex, terms: readonly Term[]): nu
   return others.reduce((left, other) => matching(index, other.term, left), documentsOfTerm(index, term));
 }
 
-/** Returns the documents that match a term, ascending. */
 function documentsOfTerm(index: SearchIndex, { matches, phrases, code }: Term): number[] {
   // Thousands of documents may have a word such as hospital, so nothing is sorted.
   const count = index.byName.length;
@@ -353,7 +343,6 @@ function documentsOfTerm(index: SearchIndex, { matches, phrases, code }: Term): 
   return documents;
 }
 
-/** Returns the given documents that match a term. */
 export function matching(
   { fields, tokenStart, tokens }: SearchIndex,
   { matches, phrases, code }: Term,

@@ -18,7 +18,6 @@ export interface Names {
   significant: ReadonlyMap<string, readonly number[]>;
   /** The initials of an official name → the hospitals. */
   initials: ReadonlyMap<string, readonly number[]>;
-  /** Number of words of the longest unofficial name. */
   mostWords: number;
 }
 
@@ -27,10 +26,10 @@ const mostInitials = 6;
 
 const namesByImage = new WeakMap<Image, Names>();
 
-/** Returns the names of an image's hospitals. A thread makes them for its first search, unless `prepareSearch` did. */
+/** Returns the names that `prepareSearch` has made, or makes them when they are first needed. */
 export const namesOf = (image: Image): Names => namesByImage.get(image) ?? atOnce(makeNames(image));
 
-/** Makes the names of an image's hospitals, and keeps them for `namesOf`. O(letters). */
+/** Makes the names of an image's hospitals, and keeps them for `namesOf`. */
 export function* makeNames(image: Image): Steps<Names> {
   const exact = new Map<string, number[]>();
   const whole = new Map<string, number[]>();
@@ -94,10 +93,7 @@ export function isSpeltSo(image: Image, facility: number, typed: readonly string
   );
 }
 
-/**
- * Finds the longest unofficial name within words. Returns its hospitals and the positions of its words, or undefined if
- * there is none.
- */
+/** Finds the longest unofficial name within words; undefined if there is none. `positions` are those of its words. */
 export function unofficialNameIn(
   image: Image,
   words: readonly string[],

@@ -11,29 +11,25 @@ import { saysSomething } from "./text.ts";
 import { type DocumentKind, indexOf, isNumber, type SearchIndex } from "./text-index.ts";
 import { allowedTypos, closeTo } from "./typos.ts";
 
-/** Says why a search finds nothing. */
 export interface NoMatch {
   /** Positions of matches that have prices in other states. */
   elsewhere: readonly number[];
-  /** Positions of matches without prices. */
   unpriced: readonly number[];
   /** A sentence about a code of another system, such as a DRG; undefined if there is none. */
   otherCode: string | undefined;
   /** A HCPCS or CPT code that is in no group of the data. */
   code: string | undefined;
-  /** A CCN, or five digits, that no hospital has and that are neither a ZIP code nor a procedure's code. */
+  /** Five or six digits that are no hospital's CCN, no ZIP code and no procedure's code. */
   ccn: string | undefined;
   /** The place, if a search for procedures names a place and nothing else. */
   place: string | undefined;
-  /** Whether the search asks for hospitals around the person who asks. */
   isHere: boolean;
-  /** A region that a search for facilities names. */
   region: string | undefined;
-  /** A state or territory that is named and has no hospital here, such as `Guam (GU)`. */
+  /** A state or territory of the search that has no hospital here, such as `Guam (GU)`. */
   emptyState: string | undefined;
   /** The word that prevents a match; undefined if no word of the text says what to look for. */
   word: string | undefined;
-  /** Whether no document matches the word. Otherwise some documents match the word, but not the other words. */
+  /** Whether no document matches `word`. */
   isUnknown: boolean;
   /** Similar words of procedures, or names of documents that match similar words or the search's other words. */
   near: readonly string[];

@@ -68,7 +68,6 @@ export function stateOf(word: string): string | undefined {
   return codes.get(word) ?? otherStateNames.get(word);
 }
 
-/** Whether a word in small letters is a state's code. */
 export const isStateCode = (word: string): boolean => word.length === 2 && stateOf(word) !== undefined;
 
 /** Returns a state's code and its name as one word, in small letters. @param code in capitals */
@@ -166,7 +165,6 @@ export const isSpelledCity = (image: Image, words: readonly string[]) =>
 
 interface NameInState {
   name: readonly string[];
-  /** The state's code. */
   state: string;
 }
 
@@ -186,8 +184,8 @@ function withStates(words: readonly string[]): NameInState[] {
 
 /**
  * Finds the cities that words name, in the table of places and among the hospitals' cities. They are ordered by state,
- * one for each state. The state's code or name may follow or come first: `Boston, MA`, `saint louis missouri`. A
- * nickname, such as NYC, means its first city. O(log cities).
+ * one for each state. The state's code or name may follow or come first. A nickname, such as NYC, means its first
+ * city.
  */
 export function citiesNamed(image: Image, words: readonly string[]): City[] {
   const ways = withStates(words);
@@ -247,7 +245,7 @@ function citiesOfHospitals(image: Image, word: string, known: ReadonlySet<string
   });
 }
 
-/** Returns a city of the table of places. @param i its position there */
+/** @param i position in the table of places */
 export function cityAt(image: Image, i: number): City {
   return {
     name: textAt(image.placeCityName, i),
@@ -304,11 +302,9 @@ const mayBeRegion = (words: readonly string[]): boolean =>
 
 const wordsForStates = phrasesOf("state-noun");
 
-/** Returns the state before a word such as state, as in `delaware state`. */
 const stateBefore = (words: readonly string[]) =>
   wordsForStates.has(words.at(-1) ?? "") ? stateOf(words.slice(0, -1).join("")) : undefined;
 
-/** Whether words name a city that is around a ZIP code. */
 const isCityAround = (image: Image, words: readonly string[], zip: Point) =>
   citiesNamed(image, words).some(
     ({ latitude, longitude }) =>
@@ -363,7 +359,6 @@ export const namesCounty = (words: readonly string[]): boolean =>
 export const isBeforePlace = (image: Image, words: readonly string[], at: number): boolean =>
   beforePlace.has(words[at]) && stateOf(words[at]) !== undefined && isPlaceAt(image, words, at + 1);
 
-/** Whether the name of a place begins at a position. */
 function isPlaceAt(image: Image, words: readonly string[], at: number): boolean {
   const start = articles.has(words[at]) ? at + 1 : at;
   for (let end = start + 1; end <= Math.min(words.length, start + mostPlaceWords); end++)

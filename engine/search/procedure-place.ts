@@ -21,14 +21,12 @@ const beforeCity = phrasesOf("before-city");
 const articles = phrasesOf("article");
 const mostWords = 4;
 
-/** What a search for procedures says about a place. */
 export interface PlaceRead {
-  /** The words that don't name the place. */
+  /** The words left for the procedure. */
   rest: readonly string[];
   place: ShownPlace | null;
-  /** The words that name the place. */
   span: readonly string[];
-  /** Words that are set aside: a city that may be several or no place, a region, or a place that isn't known. */
+  /** Words that are set aside: an unclear city, a region, or an unknown place. */
   aside: readonly string[];
 }
 
@@ -102,7 +100,7 @@ const isRegion = (image: Image, words: readonly string[]) => {
   return place?.kind === "region" && place.states.length !== 1;
 };
 
-/** Codes of states that are also words. Alone they aren't a state, unless `isCodeMeant`. */
+/** Codes of states that are also words. */
 const wordLikeCodes = phrasesOf("state-word");
 /** Codes that are words in small letters, even at the end of a text. */
 const wordsAtEnd = phrasesOf("state-word-end");
@@ -118,10 +116,7 @@ const medicalCodes = phrasesOf("state-medical");
  */
 const medicalSmallCodes = phrasesOf("state-medical-small");
 
-/**
- * Whether a code means the state. In small letters it has to be at the end of a text; in capitals it may also be at the
- * start.
- */
+/** Whether a code of a state, in capitals or at the end of the text, means the state. */
 function isCodeMeant(
   [code, ...more]: readonly string[],
   others: readonly string[],
@@ -202,10 +197,7 @@ const isProcedure = (image: Image, words: readonly string[]) =>
 const isLarge = (image: Image, words: readonly string[]) =>
   namesakes(image, words).some(({ zips }) => zips >= zipsOfLarge);
 
-/**
- * Whether a word belongs to searches for procedures: the index of procedures has it, or it is a small or generic word,
- * a word of sentences, or a word for something that no group includes.
- */
+/** Whether a word is usual in searches for procedures. */
 function isOfProcedures(image: Image, word: string): boolean {
   return (
     findWord(indexOf(image, "procedure"), procedureMeaning(word)) >= 0 ||
@@ -221,10 +213,9 @@ function isUnlike(image: Image, word: string): boolean {
 }
 
 /**
- * Returns the city that words name, if it has hospitals or is large. `isOne` says that no other city of its name may be
- * meant, and `near` then has its state. For a city with hospitals, this is so if it has far more hospitals than every
- * namesake, and no namesake has more ZIP codes. For a city without hospitals, this is so if it has far more ZIP codes
- * than every namesake.
+ * Returns the city that words name, if it has hospitals or is large. If no other city of its name may be meant,
+ * `isOne` is true and `near` has the state. A city with hospitals needs far more hospitals than every namesake, and no
+ * namesake with more ZIP codes. Another city needs far more ZIP codes than every namesake.
  */
 function cityNamed(image: Image, words: readonly string[]): { near: string; isOne: boolean } | undefined {
   const there = facilitiesInCity(image, words);

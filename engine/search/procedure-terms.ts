@@ -31,7 +31,6 @@ export const absentWords: ReadonlySet<string> = new Set(absentTerms.filter((term
 /** An ordinal (3rd), a single letter, or a vertebra (l4, c5). */
 const ordinalOrLetter = /^([clst][0-9]{1,2}|[a-z]|1st|2nd|3rd|[4-9]th)$/;
 
-/** Whether a word isn't needed in a search for procedures. */
 export const isMeaningless = (word: string) =>
   fillers.has(word) || sentenceWords.has(word) || asideWords.has(word) || ordinalOrLetter.test(word);
 
@@ -63,14 +62,10 @@ export function medicalIn(query: readonly string[]): (word: string) => boolean {
 
 const isAsideOrGeneric = (meant: string) => otherAsides.has(meant) || genericWords.has(meant);
 
-/**
- * Whether a word belongs to searches for procedures. It may be medical, generic, or a word for something that no group
- * includes.
- */
+/** Whether a word is medical, generic, or for something that no group includes. */
 export const isOfProcedures = (word: string): boolean =>
   isAsideOrGeneric(procedureMeaning(word)) || isMedical(word);
 
-/** Words that are a whole term for a group's procedure. */
 const wholeTerms: ReadonlySet<string> = new Set(
   Object.values(plainWordsOf)
     .flatMap(({ terms }) => terms)
@@ -92,10 +87,9 @@ function allTerms(): Map<string, ProcedureTerm[]> {
   return Map.groupBy(terms, ({ words }) => words[0]);
 }
 
-/** The terms by their first words. They are made when they are first needed, because many threads never search. */
+/** The terms by their first words; made when first needed, because many threads never search. */
 let termsByWord: ReturnType<typeof allTerms> | undefined;
 
-/** The terms of a text: see `termsIn`. */
 interface TermsOfText {
   held: ProcedureTerm | undefined;
   absent: ProcedureTerm | undefined;
@@ -110,7 +104,7 @@ const noTerms: TermsOfText = { held: undefined, absent: undefined, named: [], to
 /**
  * Finds the longest term for a procedure in a group, and the longest for a procedure in no group. The words of a term
  * may be in any order. The second term is left out if it is a part of a term for a group's procedure, or says nothing
- * together with such a term. O(words · terms that begin with one of the words).
+ * together with such a term.
  *
  * @param query the words of `Asked`
  */

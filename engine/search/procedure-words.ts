@@ -15,9 +15,8 @@ export const plainWordsOf: Readonly<Record<string, { terms: readonly string[]; c
 
 /** A procedure group for readers who aren't clinicians. */
 export interface PlainProcedure {
-  /** The group in plain words and in small letters, such as `a mastectomy`. */
+  /** The group in plain words, such as `a mastectomy`. */
   title: string;
-  /** The part of the body. */
   part: string;
   /** Further procedures that the group includes. */
   words: string;
@@ -37,10 +36,7 @@ export function plainProcedure(code: string): PlainProcedure | undefined {
   return plainProcedures.get(code);
 }
 
-/**
- * Something that this data can't have. `reason` says why, and where else to look, in one or two sentences. `see` is a
- * URL where its prices are.
- */
+/** Something that this data can't have. `reason` says why, and where else to look. `see` is a URL for more. */
 export interface Absent {
   name: string;
   reason: string;

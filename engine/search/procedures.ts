@@ -24,14 +24,11 @@ export function procedureTerms(image: Image, words: readonly string[]): Term[] {
 }
 
 /**
- * Finds the procedure groups that match every needed word. The matches are guesses if words of the query were set aside,
- * or if the best group has the words in terms that are unlike the query.
+ * Finds the procedure groups that match every needed word. If there are none, finds those whose terms are most like
+ * the query, as guesses.
  *
- * Nothing is found if the longest term in the query is for a procedure in no group. So a search for the removal of a
+ * Usually finds nothing if the query's longest term is for a procedure in no group: a search for the removal of a
  * kidney doesn't find the group for the removal of kidney stones.
- *
- * If no group matches every word, the groups whose terms are most like the query are found, as guesses. They aren't
- * looked for if the query has a term for a procedure in no group, or an unknown medical word, number or HCPCS code.
  */
 export function findProcedures(
   image: Image,
@@ -91,9 +88,8 @@ function find(index: SearchIndex, terms: readonly Term[], isWanted: Wanted): Mat
 }
 
 /**
- * Whether a search with a level may mean several families of groups. This is so if several groups match, and the search
- * lacks the first significant word of the first group's name. For example, endoscopies of level 3 include those of
- * the bowel.
+ * Whether a search with a level may mean several families of groups: several groups match, and the search lacks the
+ * first significant word of the first group's name.
  */
 function isOfSeveral(index: SearchIndex, terms: readonly Term[], { documents }: Matches): boolean {
   if (documents.length < 2) return false;

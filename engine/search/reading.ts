@@ -26,9 +26,7 @@ export interface Asked {
   kind: DocumentKind;
   /** The text. In a search for procedures, codes of diagnoses are left out if other words say something. */
   text: string;
-  /**
-   * The words as typed, for literal matches. A search for facilities leaves out labels before numbers, such as suite.
-   */
+  /** The words as typed, for literal matches. */
   typed: readonly string[];
   /** The words in English, without what is in the fields below. */
   words: readonly string[];
@@ -36,14 +34,9 @@ export interface Asked {
   isHere: boolean;
   /** Within how many miles of a place hospitals are asked for; null if the search doesn't say. */
   miles: number | null;
-  /** The place that a search for procedures names. */
   place: ShownPlace | null;
-  /** The words that name this place. */
   placeWords: readonly string[];
-  /**
-   * What the search leaves out: the words of a street, codes of diagnoses, places that are unknown or ambiguous, and, if
-   * other words remain, codes that no group is known to include.
-   */
+  /** Words and codes that the search leaves out, such as those of a street or a diagnosis. */
   ignored: readonly string[];
 }
 
@@ -135,9 +128,8 @@ const smallCodes = new Set(
 );
 
 /**
- * Writes out a state's code after a place. After a county, any code is written out. After a city or a whole name, only
- * codes that are small words elsewhere are: DE, ID, IN, OR, HI, ME and OK. Only words for hospitals and ZIP codes may
- * follow the code.
+ * Writes out a state's code after a county. After a city or a whole name, only codes that are small words elsewhere
+ * are written out. Only words for hospitals and ZIP codes may follow the code.
  */
 function withState(image: Image, words: readonly string[]): readonly string[] {
   const at = words.findLastIndex((word) => !forHospitals.has(word) && !isZip(image, word));
@@ -185,7 +177,6 @@ function withoutCountry(words: readonly string[]): readonly string[] {
 
 const labels = phrasesOf("numbered");
 
-/** Whether a word is a label, such as suite, before a number. */
 const isLabel = (word: string, next: string | undefined) =>
   next !== undefined && labels.has(word) && /^\d/.test(next);
 
@@ -216,7 +207,6 @@ function saintsMeant(words: readonly string[]): readonly string[] {
   );
 }
 
-/** An expression for one of the phrases of some kinds. */
 const oneOf = (...kinds: string[]) => `(?:${kinds.flatMap((kind) => [...phrasesOf(kind)]).join("|")})`;
 
 /** A distance before a place: `within 10 miles of 60614`, `2.5 km from 60614`. */
@@ -245,10 +235,7 @@ const age = new RegExp(`\\b\\d{1,3}[\\s-]?${oneOf("age").replaceAll(" ", "[\\s-]
 /** Vertebrae such as C5-6, whose second number isn't significant alone. */
 const vertebrae = /\b([clt]\d{1,2})\s?[-/]\s?\d{1,2}\b/giu;
 
-/**
- * Removes the hyphen of a CCN such as `33-0101`, and adds the leading zero that `ccn 10001` lacks. The word ccn stands
- * here and not in the lexicon, because the contract defines it.
- */
+/** Removes the hyphen of a CCN such as `33-0101`, and adds the leading zero that `ccn 10001` lacks. */
 function joinedCcn(text: string): string {
   if (!/\d/.test(text)) return text;
   return text
@@ -286,7 +273,6 @@ function withoutStreet(image: Image, text: string): { rest: string; ignored: str
   return { rest, ignored };
 }
 
-/** Whether a name or city has the word saint before another word. */
 function isSaint(index: SearchIndex, name: string): boolean {
   const word = `saint${plainWords(name).join("")}`;
   const phrases = new Map<number, number>();
@@ -298,9 +284,7 @@ function isSaint(index: SearchIndex, name: string): boolean {
 const withoutArticles = (image: Image, words: readonly string[]) =>
   words.filter((word, i) => !articles.has(word) || i + 1 === words.length || isCityAt(image, words, i));
 
-/** Phrases, and the words that replace each. */
 interface Phrases {
-  /** The first words of the phrases. */
   starts: ReadonlySet<string>;
   byPhrase: ReadonlyMap<string, readonly string[]>;
 }
@@ -362,7 +346,6 @@ export function saintsInEnglish(words: readonly string[]): readonly string[] | u
   return english.some((word, i) => word !== words[i]) ? english : undefined;
 }
 
-/** Tells whether a word at a position isn't replaced. */
 type IsKept = (word: string, at: number) => boolean;
 
 function replaced(words: readonly string[], { starts, byPhrase }: Phrases, isKept: IsKept): string[] {

@@ -43,8 +43,7 @@ export interface Alternative {
 }
 
 /**
- * Searches the facilities or procedures that have prices, and returns a page of the matches. See `findFacilities` and
- * `findProcedures`.
+ * Searches the facilities or procedures that have prices, and returns a page of the matches.
  *
  * @param state null for the nation
  */
@@ -106,10 +105,9 @@ function searchProcedures(image: Image, asked: Asked, state: string | null): Fou
 }
 
 /**
- * Returns another search, in which a state's code has its other meaning; null if there is none. If the code was read as a
- * word, the other search is limited to the state. If the code is also a city's nickname, such as LA, the other search has
- * the name of the meaning that doesn't come first. Returns null if the state's hospitals come first and no city has this
- * nickname. Returns null, too, if the other search finds nothing, or the same hospital first.
+ * Returns another search, in which a state's code has its other meaning; null if there is none. If the code was read
+ * as a word, the other search is limited to the state. If the code is also a city's nickname, such as LA, the other
+ * search has the name of the meaning that doesn't come first.
  */
 function alternativeTo(image: Image, asked: Asked, text: string, found: Found): Alternative | null {
   const { words, kind, place, placeWords } = asked;

@@ -9,15 +9,11 @@ export const documentKinds: readonly DocumentKind[] = ["facility", "procedure"];
 
 /** Words that can be looked up, and compared with misspelt words. */
 export interface WordTable {
-  /** The distinct words. */
   readonly words: TextColumn;
-  /** Word → position in `words`. */
   readonly positionOf: ReadonlyMap<string, number>;
   /** The words that aren't numbers, by their number of characters. */
   readonly ofLength: readonly (WordsOfLength | undefined)[];
-  /**
-   * The words that are numbers, by their number of digits. Facilities have many ZIP codes, and few searches compare them.
-   */
+  /** The words that are numbers, by their number of digits. They are apart, because few searches compare them. */
   readonly numbersOfLength: readonly (WordsOfLength | undefined)[];
 }
 
@@ -33,13 +29,9 @@ interface WordsOfLength {
  */
 export interface SearchIndex extends WordTable {
   readonly kind: DocumentKind;
-  /** The start of each document's tokens, followed by the end of the last document's tokens. */
   readonly tokenStart: Uint32Array;
-  /** Words with their fields: word << fieldBits | field. */
   readonly tokens: Uint32Array;
-  /** The documents ordered by name, then by code. */
   readonly byName: Uint32Array;
-  /** The position of each document in `byName`. */
   readonly nameOrder: Uint32Array;
   /** The size of each document's name: 1 for each distinct weak word, `wordSize` for each other word. */
   readonly nameSizes: Uint16Array;
@@ -58,12 +50,11 @@ export const wordSize = 3;
 
 const indexes = new WeakMap<Image["documents"][DocumentKind], SearchIndex>();
 
-/** Returns an image's index. A thread derives it for its first search, in O(tokens), unless `prepareSearch` did. */
+/** Returns the index that `prepareSearch` has derived, or derives it when it is first needed. */
 export function indexOf(image: Image, kind: DocumentKind): SearchIndex {
   return indexes.get(image.documents[kind]) ?? atOnce(deriveIndex(image, kind));
 }
 
-/** Makes a table of distinct words. O(letters). */
 function* tableWords(words: TextColumn): Steps<WordTable> {
   const count = words.offsets.length - 1;
   const positionOf = new Map<string, number>();
@@ -130,7 +121,6 @@ function* postingsOf(tokenStart: Uint32Array, tokens: Uint32Array, words: number
   return { postingStart, postings };
 }
 
-/** Calls `give` once for each word of each document. */
 function* forEachPosting(
   tokenStart: Uint32Array,
   tokens: Uint32Array,
@@ -167,28 +157,23 @@ export function lettersOf(word: Uint8Array): number {
   return letters;
 }
 
-/** Returns the position of a word in the index, or −1 if the index doesn't have it. */
 export function findWord({ positionOf }: SearchIndex, word: string): number {
   return positionOf.get(word) ?? -1;
 }
 
-/** Whether any word of the index begins with a text. */
 export function beginsWord({ words }: SearchIndex, start: string): boolean {
   const found = withPrefix(words, Buffer.from(start));
   return found.start < found.end;
 }
 
-/** Returns the documents that have a word, ascending. */
 export function documentsOf({ postingStart, postings }: SearchIndex, word: number): Uint32Array {
   return postings.subarray(postingStart[word], postingStart[word + 1]);
 }
 
-/** Returns the number of documents that have a word. */
 export function countOf({ postingStart }: SearchIndex, word: number): number {
   return postingStart[word + 1] - postingStart[word];
 }
 
-/** Tells whether a document has a word in a field. */
 export function hasToken(index: SearchIndex, document: number, word: number, field: number): boolean {
   const { tokenStart, tokens } = index;
   const token = (word << fieldBits) | field;

@@ -28,16 +28,15 @@ const apostrophes = /['’‘`´]/g;
 
 /**
  * Splits a text into words in small letters without accents, at everything that is no letter or digit. `&` becomes the
- * word "and". An apostrophe doesn't divide a word.
+ * word "and". An apostrophe doesn't divide a word. A ZIP code of nine digits loses the last four.
  */
 export function plainWords(text: string): string[] {
   return wordsOf(withoutApostrophes(text));
 }
 
-/** Removes apostrophes before accents, because `foldedCase` turns an acute accent that stands alone into a space. */
+/** Removes apostrophes first, because `foldedCase` turns an acute accent that stands alone into a space. */
 const withoutApostrophes = (text: string) => foldedCase(text.replace(apostrophes, ""));
 
-/** @param folded see `withoutApostrophes` */
 function wordsOf(folded: string): string[] {
   return (
     folded
@@ -102,7 +101,6 @@ export function oneWord(words: readonly string[]): string {
   return words.map(meaningOf).join("");
 }
 
-/** The functions that return a word's form in each index. */
 export const meanings = { facility: meaningOf, procedure: procedureMeaning } as const;
 
 /** Splits a text into words in the form that the index of facilities has. */
@@ -115,7 +113,7 @@ export function procedureWords(text: string): string[] {
   return withLevels(splitWords(text)).map(procedureMeaning);
 }
 
-/** Pairs of names of institutions, as words, by the first word of the first name. */
+/** The two names of an institution, in both orders, by the first word of the first name. */
 const institutionsByWord = Map.groupBy(
   entriesOf("institution").flatMap(({ what, phrases }) =>
     phrases.flatMap((phrase) => {

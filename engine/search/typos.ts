@@ -6,10 +6,7 @@ import { lettersOf, type WordTable } from "./text-index.ts";
 export const oneTypoLetters = 5;
 const twoTyposLetters = 9;
 
-/**
- * Matches endings of medical words. Words with different stems, such as vasectomy and mastectomy, don't match with
- * typos.
- */
+/** Matches endings of medical words. A word with another stem, such as mastectomy for vasectomy, isn't a typo. */
 export const medicalEnding = new RegExp(`(${[...phrasesOf("ending")].join("|")})$`);
 
 export function allowedTypos(letters: number): number {

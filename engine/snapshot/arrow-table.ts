@@ -24,8 +24,8 @@ const schema = new arrow.Schema<ColumnTypes>(
 
 /**
  * Makes the Arrow table of a snapshot, with one record batch. Text columns are dictionary-coded, with one entry per
- * facility or procedure. So all facility columns share the same codes, and so do all procedure columns. Absent values
- * are null in Arrow's validity bitmaps. The table reuses the arrays of numbers.
+ * facility or procedure, so all facility columns have the same codes, and so do all procedure columns. The table
+ * reuses the arrays of numbers.
  */
 export function arrowTableOf({ facilities, procedures, rows }: TableParts): Table<ColumnTypes> {
   // If neighbouring columns shared memory, the library's IPC writer would merge their buffers.

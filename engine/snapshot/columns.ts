@@ -17,12 +17,10 @@ export interface Texts {
   values: string[];
 }
 
-/** Some row groups of a file, decoded. */
 export interface DecodedRows {
-  /** Position of the first of these rows in the file. */
   start: number;
   length: number;
-  /** @throws DataError when the column isn't of texts, or the texts exceed the limit */
+  /** @throws DataError when the column can't be decoded, or the texts exceed the limit */
   texts(name: SnapshotColumn["name"]): Texts;
   /**
    * Fills an array with a column's numbers. An absent number is `blank`.
@@ -206,17 +204,13 @@ function wordsOf(values: Narrow | BigInt64Array | BigUint64Array, count = values
   return { words, width: words.length / Math.max(1, isWide ? values.length : count) };
 }
 
-/** Tells whether texts or whole numbers can be read from a column of this type. */
 export function isReadable({ type }: Field, kind: "text" | "number"): boolean {
   return arrow.DataType.isNull(type) || (kind === "text" ? isText(type) : isWhole(type));
 }
 
 const maxTypeCharacters = 64;
 
-/**
- * Names a column's type as tools do. The name is cut to `maxTypeCharacters`, because a structure's parts may make it
- * long.
- */
+/** Names a column's type as tools do, cut to `maxTypeCharacters`. */
 export function typeName({ type }: Field): string {
   const name = arrow.DataType.isDecimal(type) ? `DECIMAL(${type.precision},${type.scale})` : String(type);
   return name.length > maxTypeCharacters ? `${name.slice(0, maxTypeCharacters - 1)}…` : name;

@@ -17,7 +17,7 @@ import { flawIn } from "./texts.ts";
 
 export interface DecodedSnapshot {
   snapshot: Snapshot;
-  /** Whether the file has a checksum of its own. Without a checksum, damage can't be detected. */
+  /** Whether the file has a checksum of its own. */
   isChecked: boolean;
   /** What an operator should know about the file, in sentences. */
   warnings: string[];
@@ -38,11 +38,10 @@ interface DecodeOptions {
 }
 
 /**
- * Reads and checks a snapshot file of any tool. The steps are: the file's own checksum, the footer and its sizes, the
- * columns' types, then the rows, a few row groups at a time.
+ * Reads and checks a snapshot file of any tool.
  *
  * @param path the file's path or name, for messages. If its last part is `<year>.<revision>.parquet`, this is the data
- *   version, and the metadata must not contradict it. With any other name the metadata have to state the version.
+ * version, and the metadata must not contradict it. Otherwise the metadata must state the version.
  * @throws DataError when the file is damaged, its content is wrong, or it would take more than `maxBytes`
  */
 export async function decodeSnapshot(
@@ -132,19 +131,15 @@ function warningsAbout({ isChecked }: SnapshotHead, ignored: string[]): string[]
   ];
 }
 
-/** Maximum names of columns in a warning. */
 const maxNamed = 10;
 
-/** Lists names, cut like other texts of a file. */
 function namesOf(names: readonly string[]): string {
   const more = names.length > maxNamed ? ` and ${names.length - maxNamed} more` : "";
   return names.slice(0, maxNamed).map(shownBare).join(", ") + more;
 }
 
-/** Returns a plain name as it is, and any other name quoted and cut. */
 const shownBare = (name: string) => (/^\w{1,64}$/.test(name) ? name : shown(name));
 
-/** Compares counts and checksums with what the file says about them. */
 function checkPromises({ counts, sha256, contentSha256 }: Snapshot, metadata: Metadata, path: string): void {
   const promises = [
     ["rows", counts.rows],

@@ -75,9 +75,9 @@ export async function snapshotHead(
 const columnNames: ReadonlySet<string> = new Set(snapshotColumns.map(({ name }) => name));
 
 /**
- * Checks that the row groups that a file's footer declares are within the limits. Only a snapshot's columns count.
+ * Returns the row groups that a file's footer declares. Only bytes of a snapshot's columns count.
  *
- * @throws DataError when the file has no row, is too large, or declares so few bytes that rows must be repeated
+ * @throws DataError when the footer's numbers aren't within the limits, or can't be true
  */
 export function rowGroups({ file }: Pick<SnapshotHead, "file">, subject: string): RowGroup[] {
   const groups = file.groups.map((group): RowGroup => {

@@ -21,7 +21,11 @@ const mark = Buffer.concat([
   Buffer.of(textField, digits),
 ]);
 
-/** Replaces the zeros of `file_sha256` in a new file by the checksum. @throws DataError when the file has other marks */
+/**
+ * Replaces the zeros of `file_sha256` in a new file by the checksum.
+ *
+ * @throws DataError when another text of the file looks like the entry
+ */
 export function sealFile(file: Uint8Array): void {
   const bytes = Buffer.from(file.buffer, file.byteOffset, file.length);
   const at = bytes.indexOf(mark) + mark.length;

@@ -19,9 +19,7 @@ export interface ColumnChunk {
 }
 
 export interface OpenParquet {
-  /** The footer's key-value metadata. */
   metadata: Map<string, string>;
-  /** The row groups, as the footer declares them. */
   groups: { rows: number; columns: ColumnChunk[] }[];
   /**
    * Reads some columns of some row groups into an Arrow table.
@@ -94,7 +92,6 @@ function groupsOf(file: ParquetFile): OpenParquet["groups"] {
 /** Bytes of the footer's length and the magic number, at the file's end. */
 export const tailBytes = 8;
 
-/** Returns the footer's position, as the file states it. */
 export function footerStart(file: Uint8Array): number {
   const end = file.length - tailBytes;
   return end - new DataView(file.buffer, file.byteOffset).getUint32(end, true);
@@ -155,9 +152,9 @@ function isTrap(error: unknown): boolean {
 const onTrap = new Set<(error: unknown) => void>();
 
 /**
- * Returns the result of work of the library. The library's asynchronous functions run in microtasks. If WebAssembly
- * traps in one, as it may do for damage in a page, the function's promise never settles, and the error would end the
- * process. So while the library works, an error in a microtask of this thread rejects the work.
+ * Returns the result of work of the library. If WebAssembly traps in a microtask of the library, as it may do for
+ * damage in a page, the library's promise never settles, and the error would end the process. So while the library
+ * works, an error in a microtask of this thread rejects the work.
  */
 async function orTrap<T>(work: () => Promise<T>): Promise<T> {
   const { promise: trapped, reject } = Promise.withResolvers<never>();

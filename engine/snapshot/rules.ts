@@ -88,7 +88,8 @@ const measureColumns = snapshotColumns.filter((column) => column.part === "rows"
  * @param length the number of rows
  * @param maxHeap maximum heap bytes of the texts of all facilities, and also of all procedures
  * @param onRows called after each step with the number of rows read so far
- * @throws DataError when a value is wrong, or the texts exceed the limit
+ * @throws DataError when a value is wrong, a pair of facility and procedure occurs twice, or the texts exceed the
+ * limit
  */
 export async function tableOf(
   steps: AsyncIterable<DecodedRows>,
@@ -149,7 +150,6 @@ class Entities<Field extends string> {
   readonly #columns: readonly Column<Field>[];
   readonly #subject: string;
   readonly #positions = new Map<string, number>();
-  /** For each facility or procedure, its first row in the file. */
   readonly #firstRows: number[] = [];
   readonly #maxHeap: number;
   #heap = 0;

@@ -113,7 +113,7 @@ export const ruralUrbanCodePattern = /^([1-9]|10|99)(\.[0-9])?$/;
 
 /** Maximum length of a text in a column, and of a HCPCS code's description. */
 export const maxNameCharacters = 500;
-/** Maximum length of a text in the metadata, such as the caveat. */
+/** Maximum length of a title, a publisher or a caveat. */
 export const maxMetadataCharacters = 4000;
 /** Maximum length of a status indicator. CMS's status indicators have one or two characters. */
 export const maxStatusCharacters = 10;
@@ -150,11 +150,10 @@ export interface Totals {
   worst: string | null;
 }
 
-/** A provenance as a file states it. Texts that it leaves out are null, and `sealSnapshot` replaces them by defaults. */
+/** A provenance as a file states it. `sealSnapshot` replaces null in these three texts by defaults. */
 export type StatedProvenance = Omit<Provenance, "title" | "publisher" | "caveat"> &
   Record<"title" | "publisher" | "caveat", string | null>;
 
-/** The publisher of the snapshots that `sample` writes. */
 export const syntheticPublisher = "Healthcare Charge Query Service (synthetic)";
 /** No state uses this prefix, so all CCNs of a sample begin with it. */
 export const syntheticCcnPrefix = "99";
@@ -197,7 +196,6 @@ export function versionName({ dataYear, revision }: Version): string {
   return `${dataYear}.${revision}`;
 }
 
-/** What the name of a snapshot file must be. */
 export const snapshotNameExpected =
   `<year>.<revision>.parquet with a year from ${minDataYear} to ${maxDataYear} and a revision from 1 to ${maxRevision}, ` +
   "without leading zeros, such as 2024.1.parquet";
@@ -264,8 +262,8 @@ const totalsSchema = v.strictObject({
 
 /**
  * The metadata in a snapshot's Parquet footer. All values are strings, and an empty string counts as absent. `import`
- * and `sample` write all entries, except that the source, its month, the totals and the codes may be unknown. Any other
- * tool may leave out whatever it likes, but it must not write `schema_version` or `file_sha256`.
+ * and `sample` write all entries, except that the source, its month, the totals and the codes may be unknown. Another
+ * tool may leave out any entry, and must not write `schema_version` or `file_sha256`.
  */
 export const metadataSchema = v.partial(
   v.object({
@@ -288,7 +286,6 @@ export const metadataSchema = v.partial(
     sha256,
     content_sha256: sha256,
     source_sha256: sha256,
-    /** JSON of `Totals`. */
     totals: v.message(
       v.pipe(v.string(), v.parseJson(), totalsSchema),
       "counts of totals that agree and differ, as JSON",

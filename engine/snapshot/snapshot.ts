@@ -75,10 +75,8 @@ function countRows(table: TableParts): Counts {
 }
 
 /**
- * Computes the checksums of the whole snapshot and of its rows. They don't depend on Parquet. The input is a line of
- * JSON with schema version and counts, one line per facility and procedure, then the columns of the rows as
- * little-endian 32-bit integers, beginning with the positions of facilities and procedures. The input for the whole
- * snapshot starts with a different word, and has a second line with provenance and codes.
+ * Computes the checksums of the whole snapshot and of its rows. Their input is lines of JSON and columns of
+ * little-endian 32-bit integers, so they don't depend on Parquet.
  */
 function checksums(
   table: TableParts,
@@ -120,7 +118,6 @@ function provenanceValues(provenance: StatedProvenance, codes: Snapshot["codes"]
   ];
 }
 
-/** Returns the values of a HCPCS code in the order in which files store them. */
 export function codeValues({ code, procedure, status, description }: HcpcsCode): string[] {
   return [code, procedure, status, description];
 }

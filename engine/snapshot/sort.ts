@@ -38,7 +38,6 @@ export function stableOrder(
   return from === order ? order.slice() : from;
 }
 
-/** Returns the values of a column at the given positions. */
 export function taken(column: Int32Array, positions: Int32Array | Uint32Array): Int32Array {
   const values = new Int32Array(positions.length);
   for (let i = 0; i < positions.length; i++) values[i] = column[positions[i]];
