@@ -17,7 +17,7 @@ import { checkTitle, isSynthetic, paysTitle, shareOf, tabTitle, warningOf } from
 interface CardProps {
   title: string;
   about: ComponentChildren;
-  /** The name of saved files without an ending. */
+  /** Name of saved files, without the ending. */
   name: string;
   /** Makes the numbers for a table and a file; undefined if there are none. */
   figures?: (() => Figures) | undefined;
@@ -30,7 +30,7 @@ interface CardProps {
   saved?: (rows?: number) => Saved;
   /** Makes the source for a saved file, a frame and paper; undefined if the picture can't be saved. */
   source?: (() => Source) | undefined;
-  /** Makes a drawing for a saved file, if the card shows none. @param rows see `saved` */
+  /** Makes a drawing for a saved file, in place of the card's children. @param rows see `saved` */
   drawing?: (rows?: number) => ComponentChild;
   /** The numbers of rows that a saved picture may have, apart from the number on the screen. */
   rowCounts?: readonly number[];
@@ -120,12 +120,11 @@ interface ToolsProps extends CardProps {
   /** The id of the card's title. */
   id: string;
   section: RefObject<HTMLElement>;
-  /** Whether the card shows the numbers as a table. */
   isFigures: boolean;
   toggle: () => void;
 }
 
-/** Shows the source and the buttons below a card. They need the script, so only the browser draws them. */
+/** The buttons need the script, so only the browser draws them. */
 function Tools(props: ToolsProps) {
   const { title, about, name, figures, isTable = false, all, links, children } = props;
   const { id, section, isFigures, toggle, rowCounts = [], subject = "" } = props;
@@ -147,7 +146,7 @@ function Tools(props: ToolsProps) {
   };
   const button = (text: string, work: () => Promise<void>, doing = "saving…") =>
     html`<button type="button" class="plain" aria-describedby=${id} onClick=${() => act(text, work)}>${busy === text ? doing : text}</button>`;
-  /** Saves the CSV. The source is a column, because a CSV file has only rows, and people may join several files. */
+  /** The source is a column, because a CSV file has only rows. */
   const saveCsv = async () => {
     const { columns, rows } = (await all?.()) ?? figures?.() ?? { columns: [], rows: [] };
     const [head, about] =
@@ -217,7 +216,7 @@ function Tools(props: ToolsProps) {
 }
 
 export interface FigureHead {
-  /** The column's name in a saved file, as in `/export.csv` or in the API. */
+  /** The column's name in a saved file. */
   name: string;
   /** The title in the page's table; null if only the saved file has the column. */
   title: string | null;
@@ -257,7 +256,6 @@ export const figuresOf = <Item>(items: readonly Item[], ...columns: FigureColumn
   rows: items.map((item) => columns.map(([, , cellOf]) => cellOf(item))),
 });
 
-/** The columns of a saved file that name the data version of its rows. */
 export const versionColumns = ({
   data_year,
   data_version,
@@ -266,7 +264,6 @@ export const versionColumns = ({
   ["data_version", null, () => data_version],
 ];
 
-/** The columns of a saved file that name the procedure group of its rows. */
 export const groupColumns = ({ code, name }: { code: string; name: string }): FigureColumn<unknown>[] => [
   ["code", null, () => code],
   ["procedure", null, () => name],
@@ -298,7 +295,6 @@ export const priceFigures = (
     ["services", "services", ({ services }) => services ?? null, whole],
   );
 
-/** Name of the column in saved files for what a patient pays. */
 export const paysName = "you_pay";
 export const paysOf = ({ medicare_allowed }: Pick<Entry, "medicare_allowed">, year: number) =>
   typeof medicare_allowed === "number" ? shareOf(medicare_allowed, year) : null;

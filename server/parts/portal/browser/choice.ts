@@ -26,12 +26,10 @@ const sorts = ["pays", "name", "charge", "allowed", "markup", "services", "dista
 
 /** Number of hospitals that the list shows at first. With more, the other pictures would be too far down. */
 export const firstShown = 10;
-/** Maximum number of hospitals in the list, because every 50 of them need a request. The saved file has all. */
+/** Maximum number of rows in a list. A list of hospitals needs a request for every 50 of them. */
 export const maxShown = 210;
-/** How many more rows a click shows. */
 const step = 25;
 
-/** Returns how many rows of a list the URL asks for. */
 export function shownOf(parameters: URLSearchParams): number {
   const shown = Number(parameters.get("shown"));
   return Number.isInteger(shown) ? Math.min(Math.max(shown, firstShown), maxShown) : firstShown;
@@ -62,21 +60,20 @@ export interface Choice {
   /** Further CCNs in the URL. They are compared when hospitals before them are taken off. */
   leftOut: string[];
   sort: string;
-  /** Whether the URL names the order. */
+  /** Whether `sort` comes from the URL. */
   isSorted: boolean;
   order: "asc" | "desc";
-  /** How many hospitals the list shows. */
+  /** Maximum hospitals in the list. */
   shown: number;
 }
 
-/** Whether nothing is chosen, as on a first visit. Then the fields are empty, and the page shows an example. */
+/** Whether nothing is chosen. Then the fields are empty, and the page shows an example. */
 export const isHome = ({ procedure, words, state, near, year, versions, pinned }: Choice): boolean =>
   [procedure, words, state, near, year, versions].every((one) => one === null) && pinned.length === 0;
 
 /** Matches a procedure in words, or a HCPCS code. Such a text is searched for, because it isn't a group's code. */
 const words = /^(?=.*\p{L}{2}|[0-9A-Z]\d{3}[0-9A-Z]$)[^\p{Cc}\ufffd]+$/iu;
 
-/** Reads the choices in a URL. Invalid sort orders are ignored. */
 export function choiceOf({ searchParams }: { searchParams: URLSearchParams }): Choice {
   const chosen = (name: string) => searchParams.get(name)?.trim() || null;
   const [near, state] = [chosen("near"), chosen("state")];
@@ -104,20 +101,18 @@ export function choiceOf({ searchParams }: { searchParams: URLSearchParams }): C
   };
 }
 
-/** Returns the order of the list. Around a place the nearest hospitals come first, unless another order is chosen. */
+/** Around a place, the nearest hospitals come first unless another order is chosen. */
 function sortedAt(near: string | null, sort: string | undefined): Pick<Choice, "sort" | "isSorted"> {
   const isSorted = sort !== undefined && (near !== null || sort !== "distance");
   return { isSorted, sort: isSorted ? sort : near === null ? "charge" : "distance" };
 }
 
-/** Says how many hospitals are compared; empty if none are, or if no more can be added. */
 export const comparedText = ({ pinned: { length } }: Choice) =>
   length > 0 && length < maxPinned ? `${length} of ${maxPinned}` : "";
 
 /** Whether a hospital can be added to the compared hospitals, or removed from them. */
 export const canPin = ({ pinned }: Choice, ccn: string) => pinned.length < maxPinned || pinned.includes(ccn);
 
-/** Sets parameters, and deletes those that are null. */
 export function setParameters(parameters: URLSearchParams, changes: Record<string, string | null>): void {
   for (const [name, value] of Object.entries(changes))
     if (value === null) parameters.delete(name);

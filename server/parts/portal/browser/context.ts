@@ -1,6 +1,6 @@
 import type { Ask } from "./answers.ts";
 
-/** Where a page is drawn: in a browser, or on the server, which draws the same components as HTML. */
+/** Where a page is drawn: in a browser, or on the server as HTML. */
 
 /** Settings that the server writes into each page. */
 export interface PageSettings {
@@ -28,7 +28,7 @@ export interface PageContext {
   ownKey: () => string | null;
   /** Returns answers that have already arrived, or throws. */
   ask: Ask;
-  /** What was typed into a field before the script ran; null for nothing. */
+  /** Text typed into a field before the script ran, returned only once; otherwise null. */
   typedIn: (field: string) => string | null;
   /** Receives the page's title, and its description for link previews. */
   entitle: (title: string, description: string) => void;
@@ -45,7 +45,6 @@ export function drawIn(other: PageContext): void {
   context = other;
 }
 
-/** A page as the server draws it. */
 export interface DrawnPage {
   /** HTML. */
   body: string;

@@ -32,7 +32,7 @@ import {
   whatYouPay,
 } from "./words.ts";
 
-/** Makes the view of a hospital's page from the API's answers, and puts it into words. The server does the same. */
+/** Makes the view of a hospital's page from the API's answers, and puts it into words, in the browser and on the server. */
 
 export const nearMiles = 25;
 export const nearShown = 8;
@@ -48,8 +48,7 @@ export interface HospitalView {
   /** The chosen procedure if the hospital has a price for it, or else its most frequent one; undefined without prices. */
   procedure: FacilityRow | undefined;
   /**
-   * The procedure whose prices at nearby hospitals are shown. It is the chosen procedure if any hospital has a price for
-   * it, or else `procedure`.
+   * The procedure whose prices nearby are shown: the chosen one if any hospital has a price for it, or else `procedure`.
    */
   nearby: (Procedure & { code: string }) | undefined;
   own: FacilityTrendsAnswer | null;
@@ -118,7 +117,7 @@ export const lastingOfHospital = ({ answer, trends }: HospitalView) => ({
   versions: trends?.source.data_versions.join(",") ?? null,
 });
 
-/** Says that no hospital has a CCN. Links to the hospital that may be meant, such as 050697 for 50697 or 05-0697. */
+/** Links to the hospital that may be meant, such as 050697 for 50697 or 05-0697. */
 function noHospitalText(ccn: string, year: string | null, ask: Ask): Nothing {
   const whole = ccn
     .replaceAll(/[-.\s]|%20/g, "")
@@ -158,8 +157,8 @@ export const whyUnpriced = (one: Pick<Entry, "status"> | undefined): string =>
       : "";
 
 /**
- * Writes three texts, which may be empty. `own` is about the chosen procedure or a lack of prices, `share` says what "you
- * pay" means, and `further` is about all procedures.
+ * Writes texts, which may be empty: `own` is about the chosen procedure or a lack of prices, `share` says what "you pay"
+ * means, and `further` is about all procedures.
  */
 export function hospitalText({
   answer: { data, facility, source },
@@ -210,7 +209,6 @@ function medianOf(numbers: number[]): number {
   return (sorted[Math.floor(half)] + sorted[Math.ceil(half)]) / 2;
 }
 
-/** Describes a hospital's page for link previews. */
 export function hospitalDescription(view: HospitalView): string {
   const { source } = view.answer;
   const { own, further } = hospitalText(view);

@@ -159,7 +159,6 @@ interface ShapeProps extends PlaceProps {
   size?: number;
 }
 
-/** Draws a circle for charges, a lozenge for allowed amounts. */
 export function Shape({ kind, size = 5, ...place }: ShapeProps) {
   const half = size * 1.25;
   return html`<${Place} ...${place}>${
@@ -209,7 +208,7 @@ interface AmountsTextProps {
   amounts: readonly number[];
 }
 
-/** Shows the amounts of a few hospitals as text. If they don't fit, only the lowest and the highest are shown. */
+/** If the amounts don't fit, only the lowest and the highest are shown. */
 export function AmountsText({ x, y, title, amounts }: AmountsTextProps) {
   const texts = [...new Set(amounts.toSorted((a, b) => a - b).map(money))];
   const all = texts.join(", ");
