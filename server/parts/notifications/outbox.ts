@@ -142,8 +142,7 @@ export class Outbox {
   }
 
   /**
-   * Returns the age in seconds of the oldest event that was pending at the last call of `look`; 0 if no event was
-   * pending. An event that was made by a clock that was ahead has an age, too.
+   * Returns the age in seconds of the oldest event that was pending at the last call of `look`; 0 if no event was pending.
    */
   oldestPendingAge(now: Date, steadyMs: number): number {
     if (this.#oldestPending === undefined) return 0;
@@ -151,7 +150,7 @@ export class Outbox {
     return Math.max(now.getTime() - createdAt, steadyMs - knownMs) / 1000;
   }
 
-  /** Aborts the tries in flight. Their results aren't stored, so the next start repeats the tries. */
+  /** Aborts the tries in flight. Their results aren't stored, so the tries are repeated later. */
   stop(): void {
     this.#isStopped = true;
     for (const { cutOff } of this.#underWay.values()) cutOff.abort(new Error("given up"));

@@ -11,7 +11,7 @@ interface Bucket {
   atMs: number;
 }
 
-/** Limits requests by token buckets with names. If there are too many buckets, the least recently used is forgotten. */
+/** Token buckets by name. If there are too many buckets, the least recently used is forgotten. */
 export class Buckets {
   readonly #capacity: number;
   readonly #perSecond: number;

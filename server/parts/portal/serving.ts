@@ -64,7 +64,7 @@ export class Portal {
     this.#files = new PageFiles(files);
   }
 
-  /** Replies to a request for a page or an asset. @param path the URL's path, undecoded */
+  /** @param path the URL's path, undecoded */
   reply(request: RequestHead, path: string, method: string, hasBody: boolean): Reply {
     if (method !== "GET" && method !== "HEAD")
       return plain("405 Method Not Allowed", "only GET and HEAD are allowed here\n", "Allow: GET, HEAD");
@@ -96,8 +96,7 @@ export class Portal {
   }
 
   /**
-   * Lets the page thread write the numbers for a URL into a page. Returns undefined if the page has no numbers, if the
-   * budget is used up, or if the page thread can't write the page.
+   * Lets the page thread write the numbers for a URL into a page. Undefined means that the page is sent without numbers.
    */
   #written(
     page: WebFile,

@@ -22,7 +22,6 @@ import type { PortalSettings } from "./settings.ts";
 const daySeconds = 86_400;
 /** Hours for which the link in an e-mail works. Later signups delete older links. */
 export const linkHours = daySeconds / 3600;
-/** The plan of accounts that people make. */
 export const newcomersPlan = "free";
 export const maxSignupsPerClient = 5;
 const maxLinksPerMailbox = 3;
@@ -67,8 +66,7 @@ export async function signUp(
   const { store } = options;
   /**
    * @returns the number of the mailbox's signups within a day
-   * @throws ApiError if the client's or the server's limit is reached, or if no link is mailed and the mailbox has an
-   * account
+   * @throws ApiError if a limit is reached, or if no link is mailed and the mailbox has an account
    */
   const check = () => {
     const counts = store.signups.countsSince(dayBefore(now), signup);
@@ -172,7 +170,7 @@ function make(
   return { status: 201, body: { account: account.name, plan: account.plan, key, keyId: id } };
 }
 
-/** Checks that people can sign up. @throws ApiError when signup is off */
+/** @throws ApiError when signup is off */
 export function checkOpen({ settings }: SignupOptions): void {
   if (settings.signup === "off")
     throw new ApiError("signup_closed", "nobody can sign up here: the operator makes accounts");

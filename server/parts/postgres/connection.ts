@@ -147,7 +147,7 @@ const modesOf: Record<string, readonly string[]> = {
   prefer: ["require", "disable"],
 };
 
-/** Connects to a host. @throws Unusable */
+/** @throws Unusable */
 async function open(url: string, mayInstall: boolean): Promise<Client> {
   const asked = new URL(url);
   const place = `${asked.hostname}:${asked.port || 5432}`;

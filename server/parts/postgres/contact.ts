@@ -26,19 +26,19 @@ export class Contact {
     return this.#readMs === Number.NEGATIVE_INFINITY;
   }
 
-  /** Notes a read that succeeded. The time of the last success never goes back. */
+  /** Call this when a read has succeeded. @param sentMs when the read was sent */
   read(sentMs: number): void {
     this.#readMs = Math.max(this.#readMs, sentMs);
   }
 
-  /** Notes that a call is sent. */
+  /** Call this before each call for permits. */
   calling(nowMs: number): void {
     // A failed call says nothing about the present if no further call was due for a while.
     if (this.#failingMs === undefined || nowMs - this.#calledMs > awayMs) this.#failingMs = nowMs;
     this.#calledMs = nowMs;
   }
 
-  /** Notes that a call has succeeded. */
+  /** Call this when a call has succeeded. */
   answered(): void {
     this.#failingMs = undefined;
   }

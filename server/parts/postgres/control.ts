@@ -64,7 +64,7 @@ function takeValues(asked: readonly Asked[], id: string | null): unknown[] {
   ];
 }
 
-/** Shares this server's state. Reads the accounts. Permits can be taken after `begin` was called. */
+/** Permits can be taken after `begin` was called. */
 export async function shareState({ urls, graceMs }: Options, context: PartContext): Promise<SharedState> {
   const { store, log, metrics, atEnd, unlessStopping } = context;
   /** Repeats work that may take longer than the interval. Skips a run if the last run isn't done. */

@@ -14,7 +14,6 @@ const maxTries = 100;
 /** Maximum tries to learn whether a change was made, after its answer was lost. */
 const maxAsks = 5;
 
-/** The use of imported accounts. */
 export interface ImportedUse {
   months: { account: number; month: number; used: number; used_before: number }[];
   days: { account: number; day: string; used: number }[];

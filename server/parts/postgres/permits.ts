@@ -63,7 +63,6 @@ export interface PermitMeter {
 
 export interface PermitsOptions {
   table: PermitTable;
-  /** Returns the id of the account in a slot. */
   accountOf(slot: number): number;
   /** Gets permits. Rejects when it isn't known whether they were granted. */
   take(asked: readonly Asked[]): Promise<Taken>;
@@ -140,7 +139,7 @@ export class Permits {
     this.#tickedMs = options.now();
   }
 
-  /** Notes requests that wait in a serving thread. */
+  /** Adds requests that wait in a serving thread. */
   wait(thread: number, waits: readonly Wait[]): void {
     const nowMs = this.#options.now();
     for (const { slot, count } of waits) {

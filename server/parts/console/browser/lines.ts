@@ -22,7 +22,6 @@ interface LinesProps {
   now: Sample | undefined;
   /** Name of the period that the samples cover, such as "an hour". */
   range: string;
-  /** Length of the period. */
   seconds: number;
   series: Series[];
   isLogarithmic: boolean;

@@ -20,7 +20,6 @@ interface RowsProps {
   title: string;
   /** Names of the columns. A `#` before a name means that the column has numbers. */
   heads: string[];
-  /** The cells of each row. On narrow pages the first cell has its own line above the other cells. */
   rows: ComponentChildren[][];
 }
 

@@ -15,7 +15,7 @@ const doubtId = "";
 
 interface ChooserProps {
   label: string;
-  /** Id of the current choice; null for none. */
+  /** Text of the current choice; null for none. */
   value: string | null;
   detail?: string | undefined;
   placeholder?: string;

@@ -4,7 +4,7 @@ import type { Ask } from "./answers.ts";
 
 /** Settings that the server writes into each page. */
 export interface PageSettings {
-  /** The API key of the pages; null if the Explore page has to ask visitors for a key. */
+  /** The API key of the pages; null if visitors need their own key. */
   key: string | null;
   signup: "open" | "email" | "off";
   /** What the signup form promises: the ceilings of a new account, and how long a mailed link works. */

@@ -143,7 +143,7 @@ const examplesOf = (parameters: readonly Parameter[]) =>
     ),
   );
 
-/** Lists a schema's fields. Nested fields have paths such as `data[].ccn`. */
+/** Nested fields have paths such as `data[].ccn`. */
 function fieldsOf(schema: Schema, place: string): { name: string; type: string; description: string }[] {
   const choices = (schema.anyOf ?? schema.oneOf ?? []).flatMap((one) => fieldsOf(one, place));
   const items = schema.items === undefined ? [] : fieldsOf(schema.items, `${place}[]`);

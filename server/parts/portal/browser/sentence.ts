@@ -55,7 +55,6 @@ function Prices({ words: { found, nothing, also }, code, band }: PricesProps) {
 const shown = (word: Word) =>
   typeof word === "string" ? word : html`<span class=${word.kind}>${word.text}</span>`;
 
-/** Shows the place and the compared hospitals, with links to remove them. */
 export function Chips({ view: { choice, pinned, scope, unknown } }: { view: View }) {
   const place = unknown ? "" : placeTitle(choice);
   // Offers the next larger radius. If nothing is found, the text links to larger circles.

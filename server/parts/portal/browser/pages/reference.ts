@@ -103,7 +103,6 @@ interface FirstRequest {
   isSample: boolean;
 }
 
-/** Shows what a beginner needs: a key, one request and its answer. */
 function First({ of: { path, answer, isSample } }: { of: FirstRequest }) {
   const key =
     ownKey() !== null
@@ -134,7 +133,7 @@ async function loadedExamples(): Promise<Record<string, string>> {
   };
 }
 
-/** Returns the id of the section near the top of the window. The component updates when it changes. */
+/** Returns the id of the section near the top of the window. */
 function useCurrentSection(isThere: boolean): string {
   const [current, setCurrent] = useState("");
   useEffect(() => {
@@ -213,7 +212,6 @@ function Description({ parameter, isVersion }: { parameter: Parameter; isVersion
     </dd>`;
 }
 
-/** Formats parts between backquotes as code. */
 export const inline = (text: string) =>
   text.split(/`([^`]+)`/).map((part, i) => (i % 2 === 1 ? html`<code>${part}</code>` : part));
 
