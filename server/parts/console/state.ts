@@ -55,7 +55,7 @@ export function stateOf(
   };
 }
 
-/** Reads the accounts and events. If the database can't be read, both lists are empty, and `fault` has the reason. */
+/** If the database can't be read, both lists are empty, and `fault` has the reason. */
 function storedState(store: Pick<Store, "accounts" | "events">, now: Date) {
   const share = ({ used, quota }: { used: number; quota: number }) => used / quota;
   try {

@@ -64,7 +64,7 @@ export class PortalHost {
     return this.#pages.files(shown, settings.embedOrigins);
   }
 
-  /** Stores the pages' key and starts to accept requests. */
+  /** Stores the pages' key, and starts to accept posts. */
   async begin(publicUrl: string): Promise<void> {
     this.#actions = new PortalActions({ ...this.#options, publicUrl });
     try {
@@ -150,7 +150,7 @@ export class PortalHost {
     });
   }
 
-  /** Replies to a visitor's post. Never rejects. */
+  /** Never rejects. */
   async act(request: PortalRequest): Promise<PortalReply> {
     return (
       this.#actions?.act(request, this.#options.now()) ??

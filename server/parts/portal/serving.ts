@@ -178,7 +178,6 @@ function knownQuery(query: string): string | undefined {
   return known.length === asked.size ? new URLSearchParams(known).toString() : undefined;
 }
 
-/** Redirects to a page whose path has no slash at its end. */
 function moved(path: string, query: string): Reply {
   const to = query === "" ? path : `${path}?${query}`;
   return plain("308 Permanent Redirect", `this page is at ${path}\n`, `Location: ${to}`);

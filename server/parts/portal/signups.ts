@@ -48,7 +48,7 @@ export const linkFields = v.strictObject({ token: v.string("the token of a link"
 
 export interface SignupOptions extends Pick<Core, "store" | "log" | "mailer"> {
   settings: PortalSettings;
-  /** The portal's URL for links, without a slash at the end. */
+  /** For links, without a slash at the end. */
   publicUrl: string;
   /** Runs a change in a transaction, perhaps several times. So the change must itself read what it depends on. */
   write<Result>(now: Date, work: () => Result): Promise<Result>;
@@ -190,7 +190,7 @@ function hashed(token: string): Buffer {
   return createHash("sha256").update(token).digest();
 }
 
-/** Returns an e-mail address in lower case and without a tag. For Gmail, it also removes the dots before the @. */
+/** Returns an e-mail address in lower case and without a tag. For Gmail, the dots before the @ are removed, too. */
 function mailboxOf(email: string): string {
   const [local, domain] = email.toLowerCase().split("@");
   const [name] = local.split("+");

@@ -11,7 +11,6 @@ import { type ImportedUse, SharedDirectory } from "./directory.ts";
 
 /** Runs an operator's command on the accounts in PostgreSQL, from any machine. */
 
-/** Accounts per read of days. An account has at most 62 days. */
 const accountsPerRead = 500;
 
 /**

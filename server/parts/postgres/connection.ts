@@ -23,10 +23,9 @@ const noAnswer = "no answer";
  */
 const passing = /^(08|53|57P0[1-3]|25006)/;
 
-/** A host of the database, and the tries to connect to it. */
 interface Host {
   readonly url: string;
-  /** Number of tries to connect that have failed since the last success. */
+  /** Failed tries to connect since the last success. */
   failures: number;
   nextTryMs: number;
 }

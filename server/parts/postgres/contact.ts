@@ -55,10 +55,7 @@ export class Contact {
     return this.#calledMs > this.#failingMs && nowMs - this.#calledMs < awayMs;
   }
 
-  /**
-   * Moves all times forward by the milliseconds in which this thread didn't run. So these don't count as time without an
-   * answer. No time is moved into the future.
-   */
+  /** Moves all times forward by the milliseconds in which this thread didn't run, but not into the future. */
   #leaveOut(pausedMs: number, nowMs: number): void {
     if (pausedMs <= 0) return;
     const moved = (ms: number) => Math.min(nowMs, ms + pausedMs);

@@ -35,7 +35,7 @@ const turnSeconds = 15;
 const turnMs = 2000;
 const maxDeliveryMs = 10_000;
 const maxLeaveMs = 2000;
-/** Upper bounds of the histogram's buckets for waits, in seconds. */
+/** In seconds. */
 const waitBounds = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4];
 
 interface Options {
@@ -67,7 +67,7 @@ function takeValues(asked: readonly Asked[], id: string | null): unknown[] {
 /** Permits can be taken after `begin` was called. */
 export async function shareState({ urls, graceMs }: Options, context: PartContext): Promise<SharedState> {
   const { store, log, metrics, atEnd, unlessStopping } = context;
-  /** Repeats work that may take longer than the interval. Skips a run if the last run isn't done. */
+  /** Skips a run if the last run isn't done. */
   const repeat = (what: string, everyMs: number, work: () => Promise<void>) => {
     let isRunning = false;
     context.repeat(what, everyMs, async () => {
@@ -121,7 +121,7 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
     );
   }
 
-  /** Runs work that needs the database. An outage of the database is logged elsewhere. */
+  /** Runs work that needs the database. Ignores an outage, which is logged elsewhere. */
   async function unlessAway(work: () => Promise<void>): Promise<void> {
     try {
       await work();

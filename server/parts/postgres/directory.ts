@@ -9,7 +9,7 @@ import type { Database } from "./connection.ts";
 /** Keeps a local copy of the accounts, keys and events that are in PostgreSQL. Reads changes, and makes changes. */
 
 const rowsPerPage = 1000;
-/** Maximum tries of a change. A try fails if another server has made a change in between. */
+/** Maximum tries of a change. */
 const maxTries = 100;
 /** Maximum tries to learn whether a change was made, after its answer was lost. */
 const maxAsks = 5;
@@ -47,7 +47,7 @@ export class SharedDirectory {
     this.#withRoom = withRoom;
   }
 
-  /** The version that the copy has; 0 before the first read. */
+  /** 0 before the first read. */
   get version(): number {
     return this.#store.directory.position()?.version ?? 0;
   }

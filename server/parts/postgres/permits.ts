@@ -7,7 +7,6 @@ import type { PermitAnswer, Wait } from "../../shared/messages.ts";
  * time as an argument.
  */
 
-/** Milliseconds between two calls of `tick`. */
 export const tickMs = 10;
 /** Minimum milliseconds between two calls to the database. */
 const minCallMs = 10;
@@ -26,7 +25,6 @@ const maxRefusalMs = 1000;
 /** What is asked of the database for an account. */
 export interface Asked {
   account: number;
-  /** Number of permits. */
   want: number;
   /** Number of unused permits to give back, and their month by `monthOf`. */
   back: number;
@@ -45,11 +43,10 @@ export interface Granted {
 export interface Taken {
   /** The month of the grants, by the database's clock. */
   month: number;
-  /** One entry for each account. Accounts whose requests can't be counted are absent. */
+  /** One entry for each account whose requests can be counted. */
   grants: readonly Granted[];
 }
 
-/** Counts what happens, for the metrics. */
 export interface PermitMeter {
   /** A call for permits of some accounts was sent. */
   called(accounts: number): void;
@@ -94,7 +91,7 @@ class Pool {
   asked = 0;
   /** Unused permits to give back, by month. */
   readonly backs = new Map<number, number>();
-  /** Requests per millisecond. */
+  /** Mean requests per millisecond. */
   demand = 0;
   askedBefore: number;
   usedMs: number;
@@ -130,7 +127,6 @@ export class Permits {
   #roundTripMs = 100;
   /** Number of answers that the mean is over, at most 8. */
   #measured = 0;
-  /** Answers to send, by thread. */
   readonly #answers = new Map<number, PermitAnswer[]>();
 
   constructor(options: PermitsOptions) {

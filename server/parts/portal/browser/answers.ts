@@ -86,7 +86,7 @@ export function servedOf(versions: string | null, datasets: readonly Dataset[] |
   return { kept, gone: all.filter((one) => !kept.includes(one)) };
 }
 
-/** Makes an API path. Leaves out parameters that are null or empty. @param version a data version or a year */
+/** Leaves out parameters that are null or empty. @param version a data version or a year */
 export function pathOf(
   path: string,
   parameters: Record<string, string | number | null> = {},

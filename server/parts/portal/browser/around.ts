@@ -44,7 +44,6 @@ export function understood(found: SearchAnswer | Failure, year: string | null, a
   return found;
 }
 
-/** The nearest hospital with a price within `farthest` miles, or null. */
 export function nearestOf(procedure: string, near: string, year: string | null, ask: Ask): Priced | null {
   const parameters = { procedure, near, within: farthest, sort: "distance", limit: 1 };
   const found = unlessFailed(ask<[FacilitiesAnswer]>(pathOf("/healthcare/facilities", parameters, year))[0]);
@@ -130,7 +129,7 @@ const circle = (near: string, miles: number): Option => ({
 
 const circlesAround = (near: string) => offeredMiles.map((miles) => circle(near, miles));
 
-/** Makes the suggestion for one of several cities. The text that these suggestions share is their group's heading. */
+/** The text that these suggestions share is their group's heading. */
 const among = (city: string): Option => ({
   ...circle(city, defaultMiles),
   ...{ title: withStateName(city), group: `Within ${defaultMiles} miles of` },

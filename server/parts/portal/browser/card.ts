@@ -110,14 +110,13 @@ export function Card(props: CardProps) {
   </section>`;
 }
 
-/** Says how to check numbers that are shown outside the page. @param address the page's permanent URL, or the host */
+/** @param address the page's permanent URL, or the host */
 const checkedAt = (address: string) =>
   `${address} has statements to check each number, under “${checkTitle}”.`;
 
 const titledBy = (title: string, subject = "") => [title, subject].filter(Boolean).join(": ");
 
 interface ToolsProps extends CardProps {
-  /** The id of the card's title. */
   id: string;
   section: RefObject<HTMLElement>;
   isFigures: boolean;
@@ -133,7 +132,7 @@ function Tools(props: ToolsProps) {
   const [message, setMessage] = useState("");
   /** Name of the button that has just copied a text; empty after any other action. */
   const [copiedBy, setCopiedBy] = useState("");
-  /** Name of the button that is at work. A picture can take seconds on a busy machine. */
+  /** Name of the button that is at work. */
   const [busy, setBusy] = useState("");
   const act = (text: string, work: () => Promise<void>) => {
     if (busy !== "") return;
@@ -216,7 +215,6 @@ function Tools(props: ToolsProps) {
 }
 
 export interface FigureHead {
-  /** The column's name in a saved file. */
   name: string;
   /** The title in the page's table; null if only the saved file has the column. */
   title: string | null;
@@ -270,8 +268,8 @@ export const groupColumns = ({ code, name }: { code: string; name: string }): Fi
 ];
 
 /**
- * Makes the figures of hospitals. Names and order of columns are those of `/export.csv`. The columns for what a patient
- * pays and for the distance are added.
+ * Names and order of the columns are those of `/export.csv`. Columns for what a patient pays and for the distance are
+ * added.
  */
 export const priceFigures = (
   entries: readonly Entry[],

@@ -20,7 +20,7 @@ import { useOrigin, withParameters } from "./location.ts";
 import { leastYears } from "./trend.ts";
 import { checkTitle } from "./words.ts";
 
-/** Shows how anybody can check a page's figures. */
+/** Shows how to check a page's figures. */
 
 interface Statement {
   title: string;

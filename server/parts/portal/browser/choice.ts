@@ -110,7 +110,6 @@ function sortedAt(near: string | null, sort: string | undefined): Pick<Choice, "
 export const comparedText = ({ pinned: { length } }: Choice) =>
   length > 0 && length < maxPinned ? `${length} of ${maxPinned}` : "";
 
-/** Whether a hospital can be added to the compared hospitals, or removed from them. */
 export const canPin = ({ pinned }: Choice, ccn: string) => pinned.length < maxPinned || pinned.includes(ccn);
 
 export function setParameters(parameters: URLSearchParams, changes: Record<string, string | null>): void {
@@ -136,7 +135,6 @@ export function procedureChanges(procedure: string, place: PlaceMeant = null) {
 
 export const placeOf = ({ state, near, within }: Choice) => (near === null ? { state } : { near, within });
 
-/** A suggestion for a field. */
 export interface Option {
   id: string;
   title: string;

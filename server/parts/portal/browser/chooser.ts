@@ -196,7 +196,6 @@ export function Chooser(props: ChooserProps) {
 const exact = (options: readonly Option[], text: string) =>
   options.find(({ id, title }) => [id, title].some((one) => one.toLowerCase() === text.trim().toLowerCase()));
 
-/** Marks each place where a word begins with a word of `by`. */
 function marked(text: string, by = "") {
   const words = by.match(/[\p{L}\p{N}]{2,}/gu) ?? [];
   if (words.length === 0) return text;

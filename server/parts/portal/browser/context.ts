@@ -11,7 +11,6 @@ export interface PageSettings {
   newcomers: { burst: number; quota: number; linkHours: number };
   /** Minimum milliseconds between opening the signup form and sending it. */
   minElapsedMs: number;
-  /** Whether the server can send e-mails. */
   mail: boolean;
   /** Whether pages of other sites may show a picture in a frame. */
   embeds: boolean;
@@ -26,7 +25,6 @@ export interface PageContext {
   url: () => URL;
   /** The visitor's own key; null if there is none, and on the server. */
   ownKey: () => string | null;
-  /** Returns answers that have already arrived, or throws. */
   ask: Ask;
   /** Text typed into a field before the script ran, returned only once; otherwise null. */
   typedIn: (field: string) => string | null;

@@ -244,7 +244,6 @@ const emptyList: HospitalList = { data: [], isAll: true, facilities: 0 };
 const byCharge = (priced: readonly Priced[]) =>
   priced.toSorted((a, b) => a.submitted_charge - b.submitted_charge);
 
-/** Asks for pages of a list until `shown` hospitals are there. */
 function listAt(path: string, shown: number, ask: Ask): HospitalList | Failure {
   const [answer] = ask<[FacilitiesAnswer]>(path);
   if (answer instanceof Failure) return answer;

@@ -44,7 +44,6 @@ import {
 /** Lists hospitals, with what a patient pays, and the amounts as dots on one scale. */
 
 const unusualFactor = 4;
-/** Maximum hospitals in a sentence for citing. */
 const mostCited = 5;
 const pictureRows = [5, 10, 25];
 
@@ -145,7 +144,6 @@ export function Facilities({ view, words, scope }: PictureProps & { scope: Proce
     const kind = [letter && "pinned", isChoice && "choice"].filter(Boolean).join(" ");
     return { key: letter || ccn, kind, onClick, cells: [name, ...texts], amounts };
   };
-  /** Returns the compared hospitals, followed by the others that a list of `count` rows shows. */
   const rowsFor = (count: number): Listed[] => [
     ...top,
     ...notCompared.slice(0, Math.max(0, count - counted)).map((entry) => ({ letter: "", entry })),

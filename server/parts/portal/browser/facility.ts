@@ -62,7 +62,6 @@ export function Hospital({ url }: { url: URL }) {
 interface ShownProps {
   view: HospitalView;
   sorted: Sorted;
-  /** Maximum procedures in the list. */
   shown: number;
 }
 

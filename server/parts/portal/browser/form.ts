@@ -9,7 +9,7 @@ import { maxShown, nextShown } from "./choice.ts";
 import { choose, withParameters } from "./location.ts";
 import { YearLinks } from "./without-script.ts";
 
-/** Building blocks of forms and lists: fields with their errors, buttons, actions on the server, and texts of failures. */
+/** Fields with their errors, buttons, actions on the server, and texts of failures. */
 
 export function useAction() {
   const [failure, setFailure] = useState<Failure | null>(null);
@@ -150,11 +150,11 @@ export function Menu({
 }
 
 interface MoreProps {
-  /** How many rows the URL asks for. */
+  /** Number of rows that the URL asks for. */
   shown: number;
-  /** How many rows are in the list. */
+  /** Number of rows in the list. */
   listed: number;
-  /** How many rows there are. */
+  /** Number of rows in all. */
   count: number;
 }
 

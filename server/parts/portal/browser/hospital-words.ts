@@ -140,7 +140,6 @@ function noHospitalText(ccn: string, year: string | null, ask: Ask): Nothing {
   };
 }
 
-/** Returns a procedure for which hospitals have prices; undefined for any other. @param code as in the URL */
 function priced(code: string, year: string | null, ask: Ask) {
   // Words and other texts aren't asked for: a browser shows each refused request on its console.
   if (!/^\d{4}$/.test(code)) return undefined;

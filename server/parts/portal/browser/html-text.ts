@@ -14,7 +14,6 @@ interface Pieces {
   exprs: ComponentChild[];
 }
 
-/** HTML to which steps add. */
 interface Draft extends Pieces {
   /** The text after the last component. */
   text: string;

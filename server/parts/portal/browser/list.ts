@@ -63,8 +63,8 @@ interface ListProps {
 }
 
 /**
- * The elements have ARIA roles, because `display: grid` removes a table's native roles. Screen readers skip the dots: each
- * row says its amounts. On a narrow screen, the style sheet writes the column's title into each cell except the name's.
+ * The elements have ARIA roles, because `display: grid` removes a table's native roles. Screen readers skip the dots,
+ * because each row says its amounts.
  */
 export function List({ label, columns, rows, sorted, scale }: ListProps) {
   const others = columns.filter(({ beside }) => beside !== undefined);
@@ -168,7 +168,6 @@ const marks: Readonly<Record<string, Kind>> = { allowed: "allowed", charge: "cha
 export const headsOf = (columns: readonly ListColumn[]): Drawn[] =>
   columns.map(({ title, sort }) => ({ name: title, mark: marks[sort], isStrong: sort === paysColumn.sort }));
 
-/** Draws a table for a saved file. */
 export function TableDrawing({ heads, rows, x }: DrawingProps) {
   const [nameWidth, dotsWidth] = x ? [heads.length > 5 ? 230 : 310, 190] : [170, 0];
   const step = (drawingWidth - nameWidth - dotsWidth) / heads.length;

@@ -93,7 +93,6 @@ export function pinnedAt(shown: Choice, ccn: string): string {
 
 export const pin = (shown: Choice, ccn: string): void => go(pinnedAt(shown, ccn));
 
-/** Returns the URL of a page with the chosen year. @param path as in a URL */
 export function inYear(path: string, parameters: Record<string, string | null> = {}): string {
   const query = new URLSearchParams();
   setParameters(query, { year: context.url().searchParams.get("year"), ...parameters });

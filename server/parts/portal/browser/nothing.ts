@@ -48,7 +48,6 @@ export interface Nothing {
   why: string;
   /** URL of a page about something that this data can't have. */
   see?: string;
-  /** Text before the matches. */
   before?: string;
   /** Links to the procedures, places or hospitals that words may mean. */
   matches?: (Way & { detail: string })[];
@@ -72,7 +71,6 @@ interface Named {
 /** The meaning of words that name no procedure. It may be a place that isn't known. */
 export type OtherMeaning = Named | { unknown: UnknownPlace };
 
-/** Maximum number of hospitals that words for a procedure may name. */
 const mostHospitals = 5;
 /** Maximum number of procedures that words may mean besides the one that is shown. */
 const mostOthers = 4;

@@ -151,7 +151,6 @@ export function Compared({ view, words }: PictureProps) {
     ...{ letter, ccn, name: entry?.facility ?? ccn },
     place: entry ? `${entry.city}, ${entry.state}` : "",
   }));
-  /** Rows of the saved file, by hospital and year. */
   const prices = pinned.flatMap((one) =>
     years.flatMap((year) => {
       const price = pricesIn(year, one);

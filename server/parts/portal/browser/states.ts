@@ -56,7 +56,6 @@ export const namesCounty = (text: string) =>
       .filter(Boolean),
     (words) => stateOf(words.join(" ")) !== undefined,
   );
-/** @param text a printable name of a county */
 export const countyText = (text: string) =>
   `“${text}” is a county, and counties aren't known here: write a city with its state, as in Columbus, OH, or a ZIP code.`;
 

@@ -18,7 +18,6 @@ const height = 290;
 const [top, floor] = [14, 262];
 const dashes: Record<string, string> = { A: "7 3", B: "2 3", C: "9 3 2 3" };
 
-/** Whether a line connects two years: they are consecutive, and the procedure has the same name. */
 const isSame = (before: TrendYear, year: TrendYear) =>
   year.data_year === before.data_year + 1 && year.name === before.name;
 

@@ -7,7 +7,7 @@ import { chosenAt } from "./location.ts";
 /** Shows what only browsers without JavaScript get. */
 
 interface SearchFormProps {
-  /** What was typed, or else a text that would find what is shown. */
+  /** Initial text of the field. */
   text: string;
   choice: Choice;
 }

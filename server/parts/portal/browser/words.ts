@@ -70,7 +70,7 @@ export interface Prices {
   procedure: Procedure & Pick<ProcedureAnswer["procedure"], "words">;
   summary: Numbers;
   source: { data_year: number };
-  /** Range of the amounts that Medicare allows the hospitals; undefined if not all amounts are known. */
+  /** Range of the amounts that Medicare allows the hospitals. */
   allowed?: { min: number; max: number } | undefined;
 }
 
@@ -223,7 +223,7 @@ export function whatIsPaid(year: number, allowed?: number, isMedian = false): st
   return `With Medicare nobody pays the charge: the hospital gets what Medicare allows.${own} If a visit has several procedures, you pay a share of each.`;
 }
 
-/** Says that a patient pays the same at all hospitals; otherwise, or for a single hospital, the text is empty. */
+/** Says that a patient pays the same at all of several hospitals; otherwise empty. */
 export function sameShare({ facilities }: { facilities: number }, allowed: Prices["allowed"], year: number) {
   const [least, most] = allowed ? [allowed.min, allowed.max].map((amount) => shareOf(amount, year)) : [0, 1];
   if (facilities < 2 || money(least) !== money(most)) return "";

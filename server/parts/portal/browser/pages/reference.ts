@@ -133,7 +133,6 @@ async function loadedExamples(): Promise<Record<string, string>> {
   };
 }
 
-/** Returns the id of the section near the top of the window. */
 function useCurrentSection(isThere: boolean): string {
   const [current, setCurrent] = useState("");
   useEffect(() => {
