@@ -36,7 +36,6 @@ import { maxWaitingRequests } from "../server/control/ops.ts";
 import { maxStopSeconds } from "../server/control/running.ts";
 import { maxDrainMs } from "../server/control/serving-threads.ts";
 import { saveMs } from "../server/control/state.ts";
-import { maxTryMs } from "../server/parts/notifications/post.ts";
 import { changesBurst, changesPerSecond } from "../server/parts/portal/actions.ts";
 import { maxKeysPerDay } from "../server/parts/portal/own-account.ts";
 import { writingMsPerSecond } from "../server/parts/portal/serving.ts";
@@ -48,6 +47,7 @@ import { maxBodyBytes, maxBodyMs, maxPosts, maxPostsPerClient } from "../server/
 import { headBytesToClose } from "../server/serving/responder.ts";
 import { madeBytesPerSecond, maxUnwantedBytes, maxUnwantedMs } from "../server/serving/streaming.ts";
 import { streamBytes } from "../server/serving/waiting.ts";
+import { maxTryMs } from "../server/shared/channels.ts";
 import {
   descriptorsPerThread,
   maxWaitingBytes,

@@ -283,7 +283,7 @@ const asInSummary = <Fields extends v.ObjectEntries>(fields: Fields) =>
 const absent = rows("What the words ask for and this data can't have", "Absent", {
   name: described("What it is, such as `MRI`", v.string()),
   reason: described("Why this data can't have it", v.string()),
-  see: described("URL where such prices are", v.string()),
+  see: described("URL where to look instead", v.string()),
 });
 
 export const facilitiesResponse = v.object({

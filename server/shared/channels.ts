@@ -4,5 +4,8 @@
 export const channels = ["webhook", "email"] as const;
 export type Channel = (typeof channels)[number];
 
+/** Maximum milliseconds of a try to deliver an event. */
+export const maxTryMs = 15_000;
+
 /** What messages call a channel's address. */
 export const addressNames: Record<Channel, string> = { webhook: "webhook", email: "e-mail address" };

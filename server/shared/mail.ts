@@ -1,11 +1,10 @@
 import { isIP } from "node:net";
 import { createTransport, type Transporter } from "nodemailer";
+import { maxTryMs } from "./channels.ts";
 import { type Email, UnknownRecipient } from "./email.ts";
 import { reachOf } from "./special-addresses.ts";
 
 /** Sends e-mails through the operator's SMTP server, each within a deadline. */
-
-const maxTryMs = 15_000;
 
 export interface MailSettings {
   /** URL of the SMTP server. It may contain a password. */

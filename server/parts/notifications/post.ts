@@ -4,6 +4,7 @@ import type { IncomingMessage } from "node:http";
 import { request as requestHttps } from "node:https";
 import { isIP } from "node:net";
 import { storedWebhookFault } from "../../accounts/webhook-url.ts";
+import { maxTryMs } from "../../shared/channels.ts";
 import { http } from "../../shared/runtime.ts";
 import { safely } from "../../shared/safely.ts";
 import { reachOf } from "../../shared/special-addresses.ts";
@@ -13,7 +14,6 @@ import { reachOf } from "../../shared/special-addresses.ts";
  * that is allowed.
  */
 
-export const maxTryMs = 15_000;
 const maxInformational = 10;
 const resolverOptions = { timeout: 2000, tries: 2 };
 

@@ -4,7 +4,7 @@ import { DatabaseError } from "pg";
 import { reasonOf } from "../../../engine/query.ts";
 import { PermitTable, permitLifeMs } from "../../accounts/permit-table.ts";
 import type { PartContext, SharedState } from "../../part.ts";
-import { channels } from "../../shared/channels.ts";
+import { channels, maxTryMs } from "../../shared/channels.ts";
 import type { Metrics } from "../../shared/metrics.ts";
 import { monthOf } from "../../shared/months.ts";
 import { steadyClock } from "../../shared/runtime.ts";
@@ -30,10 +30,9 @@ const saveMs = 1000;
 const lookMs = 100;
 export const maxStartMs = 5000;
 const startStepMs = 100;
-/** Seconds of a turn to deliver events. A delivery begins only while more than `maxDeliveryMs` of the turn are left. */
-const turnSeconds = 15;
+/** Seconds of a turn to deliver events. A try begins only while it is sure to end within the turn. */
+const turnSeconds = 20;
 const turnMs = 2000;
-const maxDeliveryMs = 10_000;
 const maxLeaveMs = 2000;
 /** In seconds. */
 const waitBounds = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4];
@@ -145,7 +144,7 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
     permits: table,
     change: (work) => directory.change(work),
     settle: () => delay(permitLifeMs),
-    delivers: () => performance.now() < turnUntilMs - maxDeliveryMs,
+    delivers: () => performance.now() < turnUntilMs - maxTryMs,
     isUnread: () => directory.isBehind || (contact.isNone && directory.version === 0),
     wait: (thread, waits) => permits?.wait(thread, waits),
     async begin(accounts, answer) {
