@@ -15,7 +15,6 @@ interface ServerState {
   node: string;
   threads: number;
   started_at: string;
-  /** The folder of the snapshot files, as in `DATASETS_DIR`. */
   datasets: string;
   ready: boolean;
   /** Why the state can't be written; null if it can be written. */

@@ -142,7 +142,6 @@ export class Portal {
   }
 }
 
-/** The pages with the numbers of one publication of data. */
 class WrittenPages {
   readonly kept = new AnswerCache<string, Written>();
   /** Pages that the page thread hasn't written yet. Further requests for such a page wait for it, too. */

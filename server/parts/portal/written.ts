@@ -12,7 +12,6 @@ import type { PageAnswers } from "./page-answers.ts";
 // With a static import, the server's type check would get a browser's types.
 const { draw }: { draw: Draw } = await import(new URL("browser/draw.ts", import.meta.url).href);
 
-/** The parts of a page's HTML that depend on its URL. */
 export interface Written {
   head: string;
   /** The HTML of the element `body`, in pieces. */

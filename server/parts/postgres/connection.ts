@@ -35,7 +35,6 @@ export class Database {
   #client: Client | undefined;
   #connecting: Promise<Client> | undefined;
   #isClosed = false;
-  /** The fault of the last try to connect. */
   #fault: Unusable | undefined;
 
   readonly #mayInstall: () => boolean;

@@ -21,7 +21,6 @@ export class Contact {
   #calledMs = Number.NEGATIVE_INFINITY;
   #lookedMs = Number.POSITIVE_INFINITY;
 
-  /** Whether no read has succeeded yet. */
   get isNone(): boolean {
     return this.#readMs === Number.NEGATIVE_INFINITY;
   }

@@ -30,7 +30,7 @@ const saveMs = 1000;
 const lookMs = 100;
 export const maxStartMs = 5000;
 const startStepMs = 100;
-/** Seconds of a turn to deliver events. A try begins only while it is sure to end within the turn. */
+/** Seconds of a turn to deliver events. A try begins only while `maxTryMs` of the turn are left. */
 const turnSeconds = 20;
 const turnMs = 2000;
 const maxLeaveMs = 2000;

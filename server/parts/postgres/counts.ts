@@ -42,7 +42,6 @@ const storeDays = `
   ON CONFLICT ON CONSTRAINT days_pkey DO UPDATE SET used = excluded.used WHERE d.used < excluded.used`;
 
 interface ChangedCount {
-  /** The database's time. */
   now: string;
   now_month: number;
   /** Null if no count has changed. Then there is only this row. */

@@ -55,18 +55,17 @@ export class SharedDirectory {
   /**
    * Reads changed rows into the copy.
    * @throws StateUnavailable when the database doesn't answer
-   * @throws DataError when the shared database is empty though this is a copy, or this server's database has accounts
-   * of its own
+   * @throws DataError when an operator has to change something
    */
   read(): Promise<void> {
     return this.#inTurn(() => this.#read());
   }
 
   /**
-   * Runs work on the copy, makes the changes in the database, and reads them back. If another server has made a change
-   * in between, the work runs again.
+   * Runs work on the copy, makes the changes in the database, and reads them back. If another server has made a change in
+   * between, the work runs again.
    * @param useOf returns the use of accounts that the work has imported
-   * @throws StateUnavailable when the database doesn't answer
+   * @throws StateUnavailable when the change can't be made now, or when it isn't known whether it was made
    */
   change<Result>(work: () => Result, useOf?: (result: Result) => ImportedUse | undefined): Promise<Result> {
     return this.#inTurn(async () => {

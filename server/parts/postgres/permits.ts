@@ -48,13 +48,11 @@ export interface Taken {
 }
 
 export interface PermitMeter {
-  /** A call for permits of some accounts was sent. */
   called(accounts: number): void;
   /** Permits have expired unused, and are given back. */
   expired(permits: number): void;
   /** Permits may have been granted by a call that has failed. */
   lost(permits: number): void;
-  /** Requests were answered after a wait. */
   waited(requests: number, ms: number): void;
 }
 
@@ -63,7 +61,6 @@ export interface PermitsOptions {
   accountOf(slot: number): number;
   /** Gets permits. Rejects when it isn't known whether they were granted. */
   take(asked: readonly Asked[]): Promise<Taken>;
-  /** Answers requests that wait in a serving thread. */
   answer(thread: number, answers: PermitAnswer[]): void;
   /** The steady clock of the table, in milliseconds. */
   now(): number;
@@ -87,7 +84,6 @@ class Pool {
   answered = 0;
   /** Number of requests that had begun to wait when the last call was sent. */
   called = 0;
-  /** Permits asked for, without an answer yet. */
   asked = 0;
   /** Unused permits to give back, by month. */
   readonly backs = new Map<number, number>();
@@ -222,7 +218,7 @@ export class Permits {
     if (pool.batches.length > 0) this.#table.expireAt(pool.slot, pool.batches[0].expiryMs);
   }
 
-  /** Removes used permits from the batches. Requests use the oldest permits first. */
+  /** Requests use the oldest permits first. */
   #forgetUsed(pool: Pool): void {
     const sum = pool.batches.reduce((sum, { permits }) => sum + permits, 0);
     let used = sum - this.#table.held(pool.slot);
@@ -313,7 +309,6 @@ export class Permits {
     this.#send();
   }
 
-  /** Gives permits to the requests that wait, and puts the remaining permits into the pool. */
   #share(pool: Pool, permits: number, month: number, expiryMs: number, nowMs: number): void {
     if (expiryMs <= nowMs) {
       pool.giveBack(month, permits);

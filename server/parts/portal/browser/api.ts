@@ -111,7 +111,6 @@ export async function post<T>(path: string, body: object, key = currentKey()): P
   return answerIn(await inTime(() => send(path, options, key)));
 }
 
-/** @throws Failure when the connection breaks within the answer */
 const answerIn = async (response: Response) => JSON.parse(await reached(response.text()));
 
 function send(path: string, options: RequestInit, key: string | null): Promise<Response> {
@@ -138,7 +137,6 @@ async function failureOf(response: Response): Promise<Failure> {
 const known = new Map<string, { answer: object | Failure; atMs: number }>();
 const maxKnownAnswers = 60;
 const maxKnownMs = 300_000;
-/** Requests in flight, by path. */
 const asked = new Map<string, Promise<object | Failure>>();
 
 function know(path: string, answer: object | Failure): void {

@@ -5,7 +5,6 @@ import type { ProceduresAnswer } from "./answers.ts";
 type Row = ProceduresAnswer["data"][number];
 
 const wordsOf = (text: string | null) => text?.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
-/** Shorter words would match too much. */
 const typedIn = (text: string) => wordsOf(text).filter((word) => word.length > 2);
 
 /**

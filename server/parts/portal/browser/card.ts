@@ -43,7 +43,6 @@ interface CardProps {
 }
 
 interface Saved {
-  /** Text above the picture. */
   sentence?: string;
   /** Which part of the rows is shown; empty if all are. */
   part?: string;

@@ -29,14 +29,12 @@ interface Statement {
 
 interface CheckProps {
   dataset: Dataset;
-  /** The page's permanent URL. */
   page: string;
   /** The API's path of the same figures, with the data version. */
   api: string;
   statements: Statement[];
   /** Names the table of ZIP codes by which the hospitals around a place were chosen; null if no place is chosen. */
   places?: string | null;
-  /** Why there are no statements. */
   lacking?: string | undefined;
   toggle?: (isOpen: boolean) => void;
 }

@@ -128,7 +128,6 @@ export const hospitalYearsSql = (years: readonly Rows[], ccns: readonly string[]
   `SELECT ccn, year, charge, allowed FROM (${ofYears(years)})
 WHERE ccn IN (${ccns.map(quoted).join(", ")}) ORDER BY ccn, year;`;
 
-/** A hospital's priced procedures, ranked by charge in the nation and in its state. */
 export const hospitalSql = (dataset: Dataset, ccn: string): string => {
   const beside = (where: string, by: string) => [
     `rank() OVER (PARTITION BY ${by} ORDER BY charge) AS ${where}_rank`,

@@ -63,7 +63,6 @@ export interface Choice {
   /** Whether `sort` comes from the URL. */
   isSorted: boolean;
   order: "asc" | "desc";
-  /** Maximum hospitals in the list. */
   shown: number;
 }
 

@@ -26,7 +26,6 @@ interface ChooserProps {
   find: (text: string) => Promise<Option[] | Doubtful>;
   choose: (option: Option) => void;
   search?: (text: string) => void;
-  /** The field's name, which is also its class. */
   class: string;
 }
 

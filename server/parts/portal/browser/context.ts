@@ -49,7 +49,6 @@ export interface DrawnPage {
   /** Plain text, like the description. Both are empty if the page's components give none. */
   title: string;
   description: string;
-  /** Whether the page's hospital isn't in the data. */
   isMissing: boolean;
 }
 

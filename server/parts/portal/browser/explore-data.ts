@@ -43,7 +43,6 @@ export interface Pinned {
 
 interface HospitalList {
   data: Priced[];
-  /** Whether `data` has all hospitals. */
   isAll: boolean;
   facilities: number;
 }

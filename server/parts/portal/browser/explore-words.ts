@@ -50,7 +50,6 @@ export interface ExploreWords {
     paid: string;
     comparison: string;
   } | null;
-  /** Why no prices are shown; null if a price was found. */
   nothing: Nothing | null;
   /** What else the visitor's words may mean, or the question whether the shown procedure is meant. */
   also: { text: string; ways: Way[] } | null;
@@ -71,7 +70,7 @@ export const caveatOf = (view: View): string | undefined =>
 
 export interface Note {
   text: string;
-  /** Link to the newest data version; null if the URL names no other version. */
+  /** Link to the newest data version; null if the note isn't about data versions. */
   link: Way | null;
   /** Whether the URL names a data version that isn't served. Then the note stands above the heading. */
   isGone: boolean;

@@ -152,9 +152,7 @@ export function Menu({
 interface MoreProps {
   /** Number of rows that the URL asks for. */
   shown: number;
-  /** Number of rows in the list. */
   listed: number;
-  /** Number of rows in all. */
   count: number;
 }
 

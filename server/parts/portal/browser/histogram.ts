@@ -162,7 +162,6 @@ export function Histogram({ view, scope }: { view: View; scope: ProcedureAnswer 
 const dotRadius = 8;
 const leastRadius = 2;
 
-/** Places a dot for each price. The dots are smaller if they don't fit otherwise. */
 function swarm(prices: readonly Priced[], x: Scale, middle: number, room: number) {
   for (let radius = dotRadius; ; radius--) {
     const dots = swarmOf(prices, x, middle, radius);

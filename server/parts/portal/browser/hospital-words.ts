@@ -111,7 +111,6 @@ export function hospitalViewOf(
   };
 }
 
-/** Parameters that make the URL of a hospital's page permanent: the data versions that are shown. */
 export const lastingOfHospital = ({ answer, trends }: HospitalView) => ({
   year: answer.source.data_version,
   versions: trends?.source.data_versions.join(",") ?? null,

@@ -34,7 +34,6 @@ class Field {
     Object.defineProperty(this, `${mark}${index}`, { value: this, enumerable: true });
   }
 
-  /** Returns the text that stands for the value within an attribute's text. */
   toString(): string {
     return `${mark}${this.index}${mark}`;
   }
@@ -56,7 +55,6 @@ const parse = htm.bind<Element>((type, attributes, ...children) => ({
 }));
 
 type Values = readonly unknown[];
-/** Adds a part of a template to the HTML, with the template's values. */
 type Step = (draft: Draft, values: Values) => void;
 
 const steps = new WeakMap<TemplateStringsArray, Step[]>();

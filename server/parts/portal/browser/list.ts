@@ -140,7 +140,6 @@ function DotsAxis({ x }: { x: Scale | null }) {
 const [lineHeight, gap, markWidth] = [16, 10, 17];
 
 interface Drawn {
-  /** The letter of a compared hospital. */
   letter?: string;
   name: string;
   /** A line below the name. */
@@ -156,7 +155,6 @@ export interface DrawnRow extends Drawn {
 }
 
 interface DrawingProps {
-  /** The heads of the columns after the name. */
   heads: readonly Drawn[];
   rows: readonly DrawnRow[];
   /** A scale from dollars to percent of the width, if the rows have amounts. */

@@ -163,7 +163,6 @@ function matchesOf(search: SearchAnswer | Failure) {
   });
 }
 
-/** Returns what else words may mean if they are taken for one procedure. */
 export const alsoMeant = (search: SearchAnswer | Failure): Way[] => [
   ...otherReading(search),
   ...matchesOf(search).slice(1, 1 + mostOthers),

@@ -55,7 +55,6 @@ export interface OpenApi {
   paths: Record<string, { get: Described }>;
 }
 
-/** Replaces each reference within a part of a document by what it refers to. */
 export function resolved(part: unknown, document: object): unknown {
   if (typeof part !== "object" || part === null) return part;
   if (Array.isArray(part)) return part.map((one) => resolved(one, document));

@@ -187,7 +187,6 @@ export function Letter({ letter }: { letter: string }) {
 
 interface ChipProps {
   text: string;
-  /** The URL without the choice that the chip names. */
   href: string;
   letter?: string;
   /** CSS selector of the element that gets the focus after the chip is removed. */

@@ -8,12 +8,10 @@ interface Caption {
   title: string;
   sentence: string;
   source: string;
-  /** Whether a band says that the numbers are invented. */
   isSample: boolean;
 }
 
 const margin = 24;
-/** Width of the drawings in a saved picture, in pixels. */
 export const drawingWidth = 940;
 const sample = {
   text: "Synthetic sample: nothing here is real.",
@@ -146,7 +144,6 @@ function styledCopy(drawing: SVGSVGElement): SVGSVGElement {
   return copy;
 }
 
-/** Replaces references to the file of outlines by the outlines. */
 async function bringIn(picture: SVGElement): Promise<void> {
   const uses = [...picture.querySelectorAll("use")];
   if (uses.length === 0) return;

@@ -25,7 +25,6 @@ export function Sentence({ words, view }: { words: ExploreWords; view: View }) {
 interface PricesProps {
   words: ExploreWords;
   code: string;
-  /** The warning and the note, which stand below the heading. */
   band: ComponentChild;
 }
 

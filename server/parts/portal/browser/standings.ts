@@ -86,7 +86,6 @@ interface StandingsProps {
   sorted: Sorted;
   /** Code of the chosen procedure, whose row comes first; null if no procedure is chosen. */
   chosen: string | null;
-  /** Maximum procedures to list. */
   shown: number;
   /** Text below the list on a narrow screen, and for citing. */
   note: string;

@@ -12,7 +12,6 @@ import { isFew, leastForQuartiles } from "./words.ts";
  * changes, if a year is missing, and at years with few hospitals.
  */
 
-/** Minimum number of years for the picture. */
 export const leastYears = 3;
 const height = 290;
 const [top, floor] = [14, 262];

@@ -13,7 +13,6 @@ export const isSynthetic = (caveat: string): boolean => /synthetic/i.test(caveat
 
 export const sampleCaveat = (caveat = ""): string => (isSynthetic(caveat) ? caveat : "");
 
-/** Shortens a synthetic sample's caveat, because the title says "sample". */
 const sampleText = (caveat: string): string =>
   caveat
     .replace(/^This is a synthetic sample: (.)/, (_, letter) => letter.toUpperCase())
@@ -152,7 +151,6 @@ export const totalsText = ({ checked, agree, worst }: NonNullable<Dataset["total
 
 export const introText =
   "What each US hospital charges for an outpatient procedure, what Medicare allows, and what you pay with Medicare.";
-/** Text above the numbers of a page on which nothing is chosen. */
 export const exampleText = "For example:";
 export const fieldExamples = { procedure: "such as knee replacement", place: "such as 60614 or Austin, TX" };
 

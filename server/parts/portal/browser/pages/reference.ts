@@ -87,7 +87,6 @@ function Page() {
 
 const firstHeading = "A first request";
 
-/** Makes the first request from the loaded data, or else takes the document's example. */
 async function firstOf(operations: readonly Operation[], { procedure }: Examples): Promise<FirstRequest> {
   const path = `${base}/healthcare/prices?procedure=${procedure}&limit=2`;
   const answer = procedure === undefined ? null : await get<object>(path).catch(() => null);
