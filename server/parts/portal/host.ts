@@ -119,8 +119,8 @@ export class PortalHost {
   }
 
   /**
-   * Replaces the pages' API key if it is a day old, or if the clock was set back. @returns whether the key has changed;
-   * then the pages change, too
+   * Replaces the pages' API key if it is a day old, or made in the future by a clock that was ahead. @returns whether the
+   * key has changed; then the pages change, too
    */
   async renewKey(): Promise<boolean> {
     const age = this.#options.now().getTime() - this.#madeAt;

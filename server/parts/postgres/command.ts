@@ -15,8 +15,7 @@ const accountsPerRead = 500;
 
 /**
  * Runs a command on a copy of the accounts in memory, makes its changes in the database, and waits until they hold on every
- * server.
- * @throws Error when the database can't be used
+ * server that reaches the database. @throws Error when the database can't be used
  */
 export async function runShared(urls: readonly string[], command: SharedCommand): Promise<CommandOutput> {
   const store = Store.inMemory();

@@ -47,7 +47,7 @@ export class SharedDirectory {
     this.#withRoom = withRoom;
   }
 
-  /** 0 before the first read. */
+  /** 0 as long as nothing was read. */
   get version(): number {
     return this.#store.directory.position()?.version ?? 0;
   }

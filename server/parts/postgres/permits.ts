@@ -26,7 +26,10 @@ const maxRefusalMs = 1000;
 export interface Asked {
   account: number;
   want: number;
-  /** Number of unused permits to give back, and their month by `monthOf`. */
+  /**
+   * Number of unused permits to give back, and their month by `monthOf`. A negative number counts requests that had no
+   * permit.
+   */
   back: number;
   backMonth: number;
 }
@@ -34,14 +37,14 @@ export interface Asked {
 export interface Granted {
   account: number;
   granted: number;
-  /** Permits granted in the month, to all servers. */
+  /** Permits granted in the month to all servers, as far as known. */
   used: number;
   /** Milliseconds until the account's bucket has a token. */
   waitMs: number;
 }
 
 export interface Taken {
-  /** The month of the grants, by the database's clock. */
+  /** The month of the grants. */
   month: number;
   /** One entry for each account whose requests can be counted. */
   grants: readonly Granted[];

@@ -239,10 +239,6 @@ export type FigureColumn<Item> = [
 export const pinnedName = ({ letter, ccn, entry }: Pinned) =>
   entry ? `${letter}: ${entry.facility} (${ccn})` : `${letter}: ${ccn}`;
 
-/**
- * @param columns each column's name in a file, its title on the page, a function that reads an item's value, optionally a
- * format, and whether the page shows it last
- */
 export const figuresOf = <Item>(items: readonly Item[], ...columns: FigureColumn<Item>[]): Figures => ({
   columns: columns.map(([name, title, , write, isLast]) => ({
     name,

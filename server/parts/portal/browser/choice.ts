@@ -24,7 +24,7 @@ export const parameterNames = [
 /** The orders of the list, by the API's names. `pays` isn't in the API: it means the order by allowed amount. */
 const sorts = ["pays", "name", "charge", "allowed", "markup", "services", "distance"];
 
-/** Number of hospitals that the list shows at first. With more, the other pictures would be too far down. */
+/** Number of rows that a list shows at first. With more, the other pictures would be too far down. */
 export const firstShown = 10;
 /** Maximum number of rows in a list. A list of hospitals needs a request for every 50 of them. */
 export const maxShown = 210;

@@ -40,10 +40,10 @@ export const nearShown = 8;
 export interface HospitalView {
   /** The data year or version in the URL if it isn't served; null otherwise. The newest is shown instead. */
   gone: string | null;
-  /** The trend's data versions in the URL that aren't served. They are left out. */
+  /** The trend's data versions in the URL that aren't served. They are left out. Empty if `gone` isn't null. */
   goneVersions: string[];
   answer: FacilityAnswer;
-  /** Code of the chosen procedure, whose charge comes first; null if none is chosen. */
+  /** Code of the chosen procedure, as in the URL; null for none. */
   code: string | null;
   /** The chosen procedure if the hospital has a price for it, or else its most frequent one; undefined without prices. */
   procedure: FacilityRow | undefined;
