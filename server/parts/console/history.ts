@@ -21,7 +21,7 @@ export class History {
   readonly #refusedBy: RefusedBy;
   /** One sample per second, oldest first. */
   readonly samples: Sample[] = [];
-  /** One sample for each 60 samples, oldest first. */
+  /** Samples that merge 60 samples each, oldest first. */
   readonly minutes: Sample[] = [];
   #taken = 0;
   #before: TrafficSnapshot;

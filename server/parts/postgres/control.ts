@@ -18,8 +18,8 @@ import { type Asked, type PermitMeter, Permits, type Taken, tickMs } from "./per
 import { takeTurn } from "./turns.ts";
 
 /**
- * Shares accounts and ceilings with other servers through PostgreSQL. While PostgreSQL is away, this server admits
- * requests alone, for at most `graceMs`.
+ * Shares accounts and ceilings with other servers through PostgreSQL. While PostgreSQL is away, this server admits requests
+ * alone until `graceMs` are over.
  */
 
 /** Milliseconds between reads of accounts and keys. A call for permits may bring changes sooner. */
@@ -133,10 +133,7 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
   }
 
   const isGraceOver = () => alone !== undefined && alone.awayMs(performance.now()) >= graceMs;
-  /**
-   * Whether this server may admit requests. A copy that is known to lack changes may have keys that were revoked, so
-   * nothing is admitted then.
-   */
+  /** Whether this server may admit requests. A copy that is known to lack changes may have keys that were revoked. */
   const mayAdmit = () => !directory.isBehind && !isGraceOver();
   const save = () => alone?.save(Date.now(), performance.now());
 

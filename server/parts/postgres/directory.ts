@@ -11,7 +11,7 @@ import type { Database } from "./connection.ts";
 const rowsPerPage = 1000;
 /** Maximum tries of a change. */
 const maxTries = 100;
-/** Maximum tries to learn whether a change was made, after its answer was lost. */
+/** Maximum calls that make the same change while answers are lost. */
 const maxAsks = 5;
 
 export interface ImportedUse {

@@ -13,7 +13,7 @@ const minCallMs = 10;
 const maxCalls = 3;
 /** Half-life of the mean demand, in milliseconds. */
 const halfLifeMs = 200;
-/** Minimum permits to get in advance. If fewer would be got, none are. */
+/** Fewer permits than this aren't got in advance. */
 const leastAhead = 2;
 /** Maximum permits to get in advance, as a share of what is left of the quota. */
 const mostAhead = 1 / 8;

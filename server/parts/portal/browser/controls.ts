@@ -108,7 +108,7 @@ export function Controls({ choice, view, words: asked, isBlank }: ControlsProps)
   </search>`;
 }
 
-/** Keeps the height of a detail, so that nothing moves when it comes or goes. */
+/** Keeps the height of a detail, so that nothing moves. */
 const noDetail = "\u00a0";
 
 /** The place in words that a search understands; empty for the nation. */
