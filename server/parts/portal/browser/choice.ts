@@ -66,7 +66,7 @@ export interface Choice {
   shown: number;
 }
 
-/** Whether nothing is chosen. Then the fields are empty, and the page shows an example. */
+/** Whether nothing is chosen. Then the page shows an example. */
 export const isHome = ({ procedure, words, state, near, year, versions, pinned }: Choice): boolean =>
   [procedure, words, state, near, year, versions].every((one) => one === null) && pinned.length === 0;
 
@@ -147,7 +147,7 @@ export interface Option {
 }
 
 export interface Doubtful {
-  /** Why perhaps no suggestion is meant; empty if there is no doubt. */
+  /** Why the suggestions may not be what is meant; empty if there is no doubt. */
   doubt: string;
   options: Option[];
   /** Whether the doubt is a question that the options answer. Then no option is selected at first. */

@@ -127,7 +127,7 @@ function attributeStep(type: string, name: string, value: unknown): TextStep {
   };
 }
 
-/** Returns a function that reads an attribute from a template's values; undefined if the attribute has no values. */
+/** Returns a function that reads an attribute from a template's values; undefined for a fixed attribute. */
 function reader(value: unknown): ((values: Values) => unknown) | undefined {
   if (value instanceof Field) return (values) => values[value.index];
   if (typeof value !== "string" || !value.includes(mark)) return undefined;
