@@ -28,10 +28,7 @@ export class OperatorConsole implements OpsPages {
     this.#state = state;
   }
 
-  /**
-   * Returns the page and its assets by path. They are read at the first call.
-   * @throws Error when a file can't be read
-   */
+  /** Reads the files at the first call. @throws Error when a file can't be read */
   loadFiles(): ReadonlyMap<string, WebFile> {
     this.#files ??= new Map(filesOf().map((file) => [file.path, file]));
     return this.#files;
@@ -63,7 +60,7 @@ export class OperatorConsole implements OpsPages {
     response.write(event("history", JSON.stringify({ samples, minutes })) + event("state", this.#stateText));
   }
 
-  /** Takes a sample, and sends the sample and a changed state to all viewers. Call this every second. */
+  /** Call this every second. */
   tick(steadyMs: number, unixMs: number): void {
     const sample = this.#history.take(steadyMs, unixMs);
     if (this.#viewers.size === 0) {

@@ -13,7 +13,6 @@ interface Now {
 /** Returns each account's refused requests since the start. Accounts without any may be left out. */
 type RefusedBy = () => ReadonlyMap<string, number>;
 
-/** Maximum accounts that a sample names. It names those with the most refused requests. */
 const mostRefused = 10;
 
 export class History {
@@ -22,7 +21,7 @@ export class History {
   readonly #refusedBy: RefusedBy;
   /** One sample per second, oldest first. */
   readonly samples: Sample[] = [];
-  /** One sample per whole minute, oldest first. */
+  /** Samples that merge 60 samples each, oldest first. */
   readonly minutes: Sample[] = [];
   #taken = 0;
   #before: TrafficSnapshot;
@@ -39,10 +38,7 @@ export class History {
     this.#beforeMs = steadyMs;
   }
 
-  /**
-   * Takes a sample of the traffic since the last call. Call this every second.
-   * @param steadyMs milliseconds of a clock that never jumps
-   */
+  /** Takes a sample of the traffic since the last call. Call this every second. */
   take(steadyMs: number, unixMs: number): Sample {
     const after = this.#traffic.snapshot();
     const seconds = Math.max(0.001, (steadyMs - this.#beforeMs) / 1000);

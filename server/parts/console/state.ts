@@ -15,7 +15,6 @@ interface ServerState {
   node: string;
   threads: number;
   started_at: string;
-  /** The folder of the snapshot files, as in `DATASETS_DIR`. */
   datasets: string;
   ready: boolean;
   /** Why the state can't be written; null if it can be written. */
@@ -55,7 +54,7 @@ export function stateOf(
   };
 }
 
-/** Reads the accounts and events. If the database can't be read, both lists are empty, and `fault` has the reason. */
+/** If the database can't be read, both lists are empty, and `fault` has the reason. */
 function storedState(store: Pick<Store, "accounts" | "events">, now: Date) {
   const share = ({ used, quota }: { used: number; quota: number }) => used / quota;
   try {

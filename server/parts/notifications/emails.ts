@@ -22,7 +22,7 @@ function emailOf({ id, threshold, payload: text }: StoredEvent, to: string): Ema
   };
 }
 
-/** Makes the sender of e-mails. Without a mailer, every delivery fails immediately. */
+/** Without a mailer, every delivery fails immediately. */
 export function emailSender(mailer: Mailer | undefined): Sender {
   return {
     channel: "email",

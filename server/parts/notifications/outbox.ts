@@ -26,9 +26,7 @@ export const pausesSeconds = [
   24 * hour,
   27 * hour,
 ];
-/** Number of tries after which a delivery fails for good. */
 export const maxTries = pausesSeconds.length + 1;
-/** Maximum number of characters of a receiver's answer that are stored. */
 const maxAnswerCharacters = 200;
 
 const pausesMs = pausesSeconds.map((seconds) => seconds * 1000);
@@ -48,7 +46,7 @@ export interface Sender {
   readonly maxUnderWay: number;
   /** Milliseconds that a try gets before it may be aborted. */
   readonly minTryMs: number;
-  /** Tries once to send an event. If this throws, the outbox tries again later. @param signal aborts the try */
+  /** If this throws, the outbox tries again later. */
   send(
     event: StoredEvent,
     account: Account | undefined,
@@ -59,7 +57,7 @@ export interface Sender {
 
 const outcomes = ["delivered", "retry", "failed"] as const;
 
-/** Makes the counter of a channel's tries. It starts with zeros, so that alerts see the first failure as an increase. */
+/** The counter starts with zeros, so that alerts see the first failure as an increase. */
 export function triesCounter(metrics: Metrics, channel: Channel): Counter<"outcome"> {
   const tries = metrics.counter(
     `hcqs_${channel}_deliveries_total`,
@@ -74,7 +72,7 @@ type Due = StoredEvent & Delivery;
 
 interface Try {
   event: Due;
-  /** Start of the try, by the steady clock. */
+  /** By the steady clock. */
   startedMs: number;
   cutOff: AbortController;
 }
@@ -142,8 +140,7 @@ export class Outbox {
   }
 
   /**
-   * Returns the age in seconds of the oldest event that was pending at the last call of `look`; 0 if no event was
-   * pending. An event that was made by a clock that was ahead has an age, too.
+   * Returns the age in seconds of the oldest event that was pending at the last call of `look`; 0 if no event was pending.
    */
   oldestPendingAge(now: Date, steadyMs: number): number {
     if (this.#oldestPending === undefined) return 0;
@@ -151,7 +148,7 @@ export class Outbox {
     return Math.max(now.getTime() - createdAt, steadyMs - knownMs) / 1000;
   }
 
-  /** Aborts the tries in flight. Their results aren't stored, so the next start repeats the tries. */
+  /** Aborts the tries in flight. Their results aren't stored, so the tries are repeated later. */
   stop(): void {
     this.#isStopped = true;
     for (const { cutOff } of this.#underWay.values()) cutOff.abort(new Error("given up"));

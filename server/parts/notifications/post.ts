@@ -14,14 +14,12 @@ import { reachOf } from "../../shared/special-addresses.ts";
  * that is allowed.
  */
 
-/** Maximum number of informational (1xx) responses. */
 const maxInformational = 10;
 const resolverOptions = { timeout: 2000, tries: 2 };
 
 export interface PostOptions {
   /** Whether posts to this machine are allowed, also by plain http. */
   allowLoopback: boolean;
-  /** Maximum milliseconds until an answer comes. */
   maxMs?: number;
 }
 

@@ -5,7 +5,7 @@ import { type PostOptions, post } from "./post.ts";
 
 /** Posts events to webhooks by the Standard Webhooks specification, with the same id on every try. */
 
-/** Makes the headers of a post with its signatures. @param now the signatures' timestamp */
+/** @param now the signatures' timestamp */
 function signedHeaders(event: StoredEvent, secrets: string[], now: Date): Record<string, string> {
   const signatures = secrets.map((secret) => new Webhook(secret).sign(event.id, now, event.payload));
   return {
@@ -17,7 +17,7 @@ function signedHeaders(event: StoredEvent, secrets: string[], now: Date): Record
   };
 }
 
-/** Returns the secrets that sign a post. After a rotation the old secret signs too, until it expires. */
+/** After a rotation the old secret signs too, until it expires. */
 function secretsOf(account: Account, now: Date): string[] {
   const { webhook_secret, webhook_old_secret, webhook_old_secret_until } = account;
   const isOverlap = webhook_old_secret_until !== null && now.getTime() < webhook_old_secret_until;
@@ -31,7 +31,7 @@ const noWebhook = {
   webhook_old_secret_until: null,
 } as const;
 
-/** Makes the sender of posts to accounts' webhooks. If a post is answered with 410, the account's webhook is removed. */
+/** If a post is answered with 410, the account's webhook is removed. */
 export function webhookSender(store: Store, options: PostOptions): Sender {
   return {
     channel: "webhook",

@@ -27,23 +27,20 @@ import { errorReply, unavailable } from "./reply.ts";
 import type { PortalSettings } from "./settings.ts";
 import { checkOpen, confirmSignup, linkFields, type SignupOptions, signUp, signupFields } from "./signups.ts";
 
-/** Runs the actions that people request on the portal. Limits and checks callers, and finds the action of a path. */
+/** Limits and authenticates the callers of the portal's actions, and runs the actions. */
 
 export interface PortalOptions
   extends Pick<Core, "store" | "log" | "mailer" | "change" | "takeEffect" | "fault"> {
   settings: PortalSettings;
-  /** The portal's URL without a slash at the end, such as `http://127.0.0.1:8080`. */
+  /** Without a slash at the end. */
   publicUrl: string;
   keyCount(): number;
 }
 
 const maxClients = 10_000;
-/**
- * Maximum requests in a row from an address, and maximum changes in a row of an account. After that, one per second is
- * allowed.
- */
+/** Maximum requests in a row from an address, or changes in a row of an account. After that, one per second is allowed. */
 const clientBurst = maxPostsPerClient;
-/** Limits of the changes of all accounts and newcomers together. They are needed because each change waits for the disk. */
+/** Limits of the changes of all accounts and newcomers together, because each change waits for the disk. */
 export const [changesBurst, changesPerSecond] = [50, 10];
 /** When the key table has this many keys, people can't create more here. The rest of the table is for the operator. */
 const maxOwnKeys = Math.floor(maxKeys * 0.9);
@@ -95,7 +92,7 @@ export class PortalActions {
     ]);
   }
 
-  /** Runs the action of a post. A failure becomes a reply with an error. */
+  /** A failure becomes a reply with an error. */
   async act(request: PortalRequest, now: Date): Promise<PortalReply> {
     try {
       return await this.#act(request, now);
@@ -122,7 +119,7 @@ export class PortalActions {
     return route(request, now);
   }
 
-  /** Makes a route for people without an account. It refuses requests while signup is off. */
+  /** The route refuses requests while signup is off. */
   #forNewcomers<Entries extends v.ObjectEntries>(
     fields: v.StrictObjectSchema<Entries, undefined>,
     act: (values: v.InferOutput<typeof fields>, address: string, now: Date) => Reply,
@@ -133,7 +130,7 @@ export class PortalActions {
     };
   }
 
-  /** Makes a route for callers with an account's key. It refuses the key of the pages. */
+  /** The route refuses the key of the pages. */
   #forOwners<Entries extends v.ObjectEntries>(
     fields: v.StrictObjectSchema<Entries, undefined>,
     act: (caller: Caller, values: v.InferOutput<typeof fields>, now: Date) => Reply,

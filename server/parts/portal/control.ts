@@ -44,10 +44,7 @@ export async function startPortal(settings: PortalSettings, core: Core): Promise
   };
 }
 
-/**
- * Adds a gauge of the share of the month's requests that the pages' account has used. An alert on it can warn the operator
- * before visitors are refused.
- */
+/** Adds a gauge of the share of the month's requests that the pages' account has used. */
 function watchQuota(name: string, { accounts, metrics }: Core): void {
   const slotOf = () => {
     for (const [slot, other] of accounts.names()) if (other === name) return slot;

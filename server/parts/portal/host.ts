@@ -64,7 +64,7 @@ export class PortalHost {
     return this.#pages.files(shown, settings.embedOrigins);
   }
 
-  /** Stores the pages' key and starts to accept requests. */
+  /** Stores the pages' key, and starts to accept posts. */
   async begin(publicUrl: string): Promise<void> {
     this.#actions = new PortalActions({ ...this.#options, publicUrl });
     try {
@@ -77,8 +77,8 @@ export class PortalHost {
   }
 
   /**
-   * Whether a stored key is the pages' current key. This server doesn't let that key expire. Otherwise the key would stop
-   * working before it is replaced if the clock jumps, for example after a virtual machine was suspended.
+   * Whether a stored key is the pages' current key. This server doesn't let that key expire, because after a jump of the
+   * clock the key would stop working before it is replaced.
    */
   isCurrent({ hash, expires_at }: Pick<StoredKey, "hash" | "expires_at">): boolean {
     return this.#key !== null && expires_at === this.#madeAt + keyLivesMs && hashKey(this.#key).equals(hash);
@@ -118,7 +118,10 @@ export class PortalHost {
     this.#stored = [...this.#stored.slice(-1), { id, madeAt }];
   }
 
-  /** Replaces the pages' API key if it is a day old. @returns whether the key has changed; then the pages change, too */
+  /**
+   * Replaces the pages' API key if it is a day old, or made in the future by a clock that was ahead. @returns whether the
+   * key has changed; then the pages change, too
+   */
   async renewKey(): Promise<boolean> {
     const age = this.#options.now().getTime() - this.#madeAt;
     // A negative age means that the clock was set back.
@@ -136,7 +139,7 @@ export class PortalHost {
     return true;
   }
 
-  /** Revokes the pages' keys. If that can't be stored, the keys expire by themselves. */
+  /** Revokes the pages' keys. If the state isn't available, the keys expire by themselves. */
   async end(): Promise<void> {
     const { store, change, now } = this.#options;
     if (this.#stored.length === 0) return;
@@ -147,7 +150,7 @@ export class PortalHost {
     });
   }
 
-  /** Replies to a visitor's post. Never rejects. */
+  /** Never rejects. */
   async act(request: PortalRequest): Promise<PortalReply> {
     return (
       this.#actions?.act(request, this.#options.now()) ??

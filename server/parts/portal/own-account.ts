@@ -32,12 +32,9 @@ export interface Caller {
 
 export interface OwnAccountOptions extends Pick<Core, "store"> {
   settings: PortalSettings;
-  /**
-   * Runs a change of the caller's account in a transaction. When the promise resolves, the change is stored, and in
-   * effect on all servers that responded in time.
-   */
+  /** Runs a change in a transaction, perhaps several times. When the promise resolves, the change is stored. */
   write<Result>(caller: Caller, now: Date, work: () => Result): Promise<Result>;
-  /** Checks whether another key may be made. @throws ApiError when no more keys may be made */
+  /** @throws ApiError when no more keys may be made */
   checkRoom(): void;
 }
 

@@ -10,8 +10,8 @@ import { Failure, isAbsence, type Known } from "./browser/answers.ts";
  */
 
 /**
- * Matches paths and queries of a place, a hospital or a search. Pages hardly ever share their answers. If these were kept,
- * they would evict the shared answers, and most of the garbage collection would be for them.
+ * Matches answers that pages hardly ever share: those about hospitals, a place or a search, and further pages of lists. If
+ * they were kept, they would evict the shared answers.
  */
 const hardlyShared = /\/(facilities|search|pages)\b|[?&](state|near)=/;
 

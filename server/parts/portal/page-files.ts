@@ -12,7 +12,7 @@ export class PageFiles {
     this.#files = new Map(files.map((file) => [file.path, file]));
   }
 
-  /** Returns the file for a requested path. @param path undecoded */
+  /** @param path undecoded */
   find(path: string): WebFile | undefined {
     return (
       (path === missingPage ? undefined : this.#files.get(path)) ??

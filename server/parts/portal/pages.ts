@@ -18,7 +18,7 @@ const pages: Readonly<Record<string, readonly [script: string, title?: string]>>
   "/signup": ["signup.ts", "Get a key"],
   "/account": ["account.ts", "Your account"],
 };
-/** Returns a page's title if it doesn't depend on the URL. The signup page has another title if signup is off. */
+/** The signup page has another title if signup is off. */
 const titleOf = (path: string, signup: PageSettings["signup"]) =>
   path === "/signup" && signup === "off" ? "Keys" : pages[path]?.[1];
 const style = "style.css";
@@ -29,7 +29,6 @@ export class Pages {
   /** The pages link to this document, which needs no key. */
   readonly #openapi = webFile("/openapi.json", "application/json", openapiDocument(), "changing");
 
-  /** Makes all files that the portal serves: the assets, the pages and the OpenAPI document. */
   files(settings: Omit<PageSettings, "states" | "embeds">, embedOrigins: readonly string[]): WebFile[] {
     const assets = this.#assets;
     const shown: PageSettings = {

@@ -1,8 +1,6 @@
 import { definePart } from "../../part.ts";
 import { pagesLabel, portalSettings, settingTable } from "./settings.ts";
 
-/** Defines the part that serves pages for people. */
-
 export const portalPart = definePart(settingTable, (own, core) => {
   const settings = portalSettings(own, core);
   if (own.PORTAL === "off") return undefined;

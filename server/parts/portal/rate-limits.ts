@@ -1,6 +1,6 @@
 import { ApiError } from "../../api/errors.ts";
 
-/** Limits how often clients, accounts and all visitors together may make requests. */
+/** Limits requests by token buckets. */
 
 export function tooMany(message: string, seconds: number): ApiError {
   return new ApiError("rate_limit_exceeded", `${message}; retry in ${seconds} s`, { header: seconds });
@@ -11,7 +11,7 @@ interface Bucket {
   atMs: number;
 }
 
-/** Limits requests by token buckets with names. If there are too many buckets, the least recently used is forgotten. */
+/** If there are too many buckets, the least recently used is forgotten. */
 export class Buckets {
   readonly #capacity: number;
   readonly #perSecond: number;

@@ -8,7 +8,7 @@ export function errorReply(error: ApiError): PortalReply {
   return { status: Number.parseInt(error.status, 10), body: error.body, headers };
 }
 
-/** Makes an error with status 503. @param seconds the seconds after which the client should try again */
+/** Makes an error with status 503. @param seconds value of the Retry-After header */
 export function unavailable(message: string, seconds: number): ApiError {
   return new ApiError("service_unavailable", message, { header: seconds });
 }

@@ -64,7 +64,7 @@ export class Portal {
     this.#files = new PageFiles(files);
   }
 
-  /** Replies to a request for a page or an asset. @param path the URL's path, undecoded */
+  /** @param path the URL's path, undecoded */
   reply(request: RequestHead, path: string, method: string, hasBody: boolean): Reply {
     if (method !== "GET" && method !== "HEAD")
       return plain("405 Method Not Allowed", "only GET and HEAD are allowed here\n", "Allow: GET, HEAD");
@@ -96,8 +96,7 @@ export class Portal {
   }
 
   /**
-   * Lets the page thread write the numbers for a URL into a page. Returns undefined if the page has no numbers, if the
-   * budget is used up, or if the page thread can't write the page.
+   * Lets the page thread write the numbers for a URL into a page. Undefined means that the page is sent without numbers.
    */
   #written(
     page: WebFile,
@@ -143,7 +142,6 @@ export class Portal {
   }
 }
 
-/** The pages with the numbers of one publication of data. */
 class WrittenPages {
   readonly kept = new AnswerCache<string, Written>();
   /** Pages that the page thread hasn't written yet. Further requests for such a page wait for it, too. */
@@ -179,7 +177,6 @@ function knownQuery(query: string): string | undefined {
   return known.length === asked.size ? new URLSearchParams(known).toString() : undefined;
 }
 
-/** Redirects to a page whose path has no slash at its end. */
 function moved(path: string, query: string): Reply {
   const to = query === "" ? path : `${path}?${query}`;
   return plain("308 Permanent Redirect", `this page is at ${path}\n`, `Location: ${to}`);

@@ -65,10 +65,7 @@ export const settingTable = {
 
 export type PortalSettings = ReturnType<typeof portalSettings>;
 
-/**
- * Applies the defaults that depend on the core's settings.
- * @throws DataError when SIGNUP needs e-mail and no mail server is set
- */
+/** @throws DataError when SIGNUP needs e-mail and no mail server is set */
 export function portalSettings(own: ValuesOf<typeof settingTable>, core: Settings) {
   const signup: "open" | "email" | "off" = own.SIGNUP ?? (core.isTrial ? "open" : "off");
   if (signup === "email" && core.SMTP_URL === undefined)

@@ -22,7 +22,6 @@ import type { PortalSettings } from "./settings.ts";
 const daySeconds = 86_400;
 /** Hours for which the link in an e-mail works. Later signups delete older links. */
 export const linkHours = daySeconds / 3600;
-/** The plan of accounts that people make. */
 export const newcomersPlan = "free";
 export const maxSignupsPerClient = 5;
 const maxLinksPerMailbox = 3;
@@ -49,7 +48,7 @@ export const linkFields = v.strictObject({ token: v.string("the token of a link"
 
 export interface SignupOptions extends Pick<Core, "store" | "log" | "mailer"> {
   settings: PortalSettings;
-  /** The portal's URL for links, without a slash at the end. */
+  /** For links, without a slash at the end. */
   publicUrl: string;
   /** Runs a change in a transaction, perhaps several times. So the change must itself read what it depends on. */
   write<Result>(now: Date, work: () => Result): Promise<Result>;
@@ -67,8 +66,7 @@ export async function signUp(
   const { store } = options;
   /**
    * @returns the number of the mailbox's signups within a day
-   * @throws ApiError if the client's or the server's limit is reached, or if no link is mailed and the mailbox has an
-   * account
+   * @throws ApiError if a limit is reached, or if no link is mailed and the mailbox has an account
    */
   const check = () => {
     const counts = store.signups.countsSince(dayBefore(now), signup);
@@ -172,7 +170,7 @@ function make(
   return { status: 201, body: { account: account.name, plan: account.plan, key, keyId: id } };
 }
 
-/** Checks that people can sign up. @throws ApiError when signup is off */
+/** @throws ApiError when signup is off */
 export function checkOpen({ settings }: SignupOptions): void {
   if (settings.signup === "off")
     throw new ApiError("signup_closed", "nobody can sign up here: the operator makes accounts");
@@ -192,7 +190,7 @@ function hashed(token: string): Buffer {
   return createHash("sha256").update(token).digest();
 }
 
-/** Returns an e-mail address in lower case and without a tag. For Gmail, it also removes the dots before the @. */
+/** Returns an e-mail address in lower case and without a tag. For Gmail, the dots before the @ are removed, too. */
 function mailboxOf(email: string): string {
   const [local, domain] = email.toLowerCase().split("@");
   const [name] = local.split("+");

@@ -38,9 +38,8 @@ export const writing: MakeWriting = (read) => {
 let scratch = Buffer.alloc(0);
 
 /**
- * Encodes the pieces of a page as UTF-8, in memory that the next page overwrites. `Buffer.from` would take twice as long.
- * Encoding the joined pieces would take several times as long, because a single character beyond Latin-1 makes the encoding
- * of a whole string slow.
+ * Encodes the pieces of a page as UTF-8, in memory that the next page overwrites. Each piece is encoded alone, because a
+ * single character beyond Latin-1 makes the encoding of a whole string slow.
  */
 function encode(pieces: readonly string[]): Uint8Array {
   const most = pieces.reduce((sum, { length }) => sum + maxLetterBytes * length, 0);

@@ -5,25 +5,20 @@ import { tabTitle } from "./browser/words.ts";
 import type { PageAnswers } from "./page-answers.ts";
 
 /**
- * Writes the numbers for a URL into the page, for link previews, browsers without JavaScript and a first view without
- * requests. The components are those of the browser. The page contains the API's answers, so that the script can draw the
- * page again.
+ * Writes the numbers for a URL into the page, with the browser's components. The page contains the API's answers, so that
+ * the script can draw the page again without requests.
  */
 
 // With a static import, the server's type check would get a browser's types.
 const { draw }: { draw: Draw } = await import(new URL("browser/draw.ts", import.meta.url).href);
 
-/** The parts of a page's HTML that depend on its URL. */
 export interface Written {
   head: string;
   /** The HTML of the element `body`, in pieces. */
   body: readonly string[];
 }
 
-/**
- * Writes a page without numbers.
- * @param path the path, or its pattern @param title,description plain text
- */
+/** @param path the path, or its pattern @param title,description plain text */
 export function writeBlank(
   path: string,
   title: string,

@@ -8,7 +8,7 @@ export interface AloneOptions {
   store: Store;
   /** Returns an account's ceilings; undefined for a deleted account. */
   ceilingsOf(account: number): { burst: number; quota: number } | undefined;
-  /** Returns the permits granted in a month to all servers, as last read; undefined if the number was never read. */
+  /** Returns the permits granted in a month to all servers, as last read; undefined if unknown. */
   usedOf(account: number, month: number): number | undefined;
 }
 
@@ -30,11 +30,7 @@ export class Alone {
   /** What this process has admitted, by month. */
   readonly #admitted = new Map<number, Omit<AdmittedAlone, "since">>();
 
-  /**
-   * @param month the month of the requests, by `monthOf`
-   * @param wallMs the time, in Unix milliseconds
-   * @param nowMs the steady clock
-   */
+  /** @param month the month of the requests, by `monthOf` @param wallMs Unix milliseconds @param nowMs the steady clock */
   constructor(options: AloneOptions, month: number, wallMs: number, nowMs: number) {
     this.#options = options;
     this.#earlier = options.store.away.all();
@@ -78,10 +74,7 @@ export class Alone {
     return { account, granted, used: used + granted, waitMs };
   }
 
-  /**
-   * Adds to an account's count, and returns the count. The count is negative if more permits of the database were given
-   * back than this server has granted.
-   */
+  /** Adds to an account's count. The count is negative if more permits were given back than this server has granted. */
   #count(account: number, month: number, more: number): number {
     const { used } = this.#admittedIn(month);
     const count = (used.get(account) ?? 0) + more;

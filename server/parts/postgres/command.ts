@@ -11,17 +11,16 @@ import { type ImportedUse, SharedDirectory } from "./directory.ts";
 
 /** Runs an operator's command on the accounts in PostgreSQL, from any machine. */
 
-/** Accounts per read of days. An account has at most 62 days. */
 const accountsPerRead = 500;
 
 /**
- * Runs a command on a copy of the accounts in memory, makes its changes in the database, and waits until they hold on
- * every server. @throws DataError when the database can't be used
+ * Runs a command on a copy of the accounts in memory, makes its changes in the database, and waits until they hold on every
+ * server that reaches the database. @throws Error when the database can't be used
  */
 export async function runShared(urls: readonly string[], command: SharedCommand): Promise<CommandOutput> {
   const store = Store.inMemory();
   const database = new Database(urls, () => true);
-  /** Says what is done. It is set after each part of the work. */
+  /** Says which parts of the work are done; undefined before the first part is done. */
   let state: string | undefined;
   try {
     const directory = new SharedDirectory(store, database, (work) => work());
@@ -71,7 +70,7 @@ function inWords(error: unknown): unknown {
   );
 }
 
-/** Reads the use of all accounts into the copy. @param withDays whether to read the use of each day, too, for exports */
+/** @param withDays whether to read the use of each day, too, for exports */
 async function readUse(store: Store, database: Database, withDays: boolean): Promise<void> {
   const limits = await database.query<{ account: string; month: number; used: number; used_before: number }>(
     "SELECT account, month, used, used_before FROM hcqs.limits",

@@ -23,10 +23,9 @@ const noAnswer = "no answer";
  */
 const passing = /^(08|53|57P0[1-3]|25006)/;
 
-/** A host of the database, and the tries to connect to it. */
 interface Host {
   readonly url: string;
-  /** Number of tries to connect that have failed since the last success. */
+  /** Failed tries to connect since the last success. */
   failures: number;
   nextTryMs: number;
 }
@@ -36,7 +35,6 @@ export class Database {
   #client: Client | undefined;
   #connecting: Promise<Client> | undefined;
   #isClosed = false;
-  /** The fault of the last try to connect. */
   #fault: Unusable | undefined;
 
   readonly #mayInstall: () => boolean;
@@ -147,7 +145,7 @@ const modesOf: Record<string, readonly string[]> = {
   prefer: ["require", "disable"],
 };
 
-/** Connects to a host. @throws Unusable */
+/** @throws Unusable */
 async function open(url: string, mayInstall: boolean): Promise<Client> {
   const asked = new URL(url);
   const place = `${asked.hostname}:${asked.port || 5432}`;

@@ -21,24 +21,23 @@ export class Contact {
   #calledMs = Number.NEGATIVE_INFINITY;
   #lookedMs = Number.POSITIVE_INFINITY;
 
-  /** Whether no read has succeeded yet. */
   get isNone(): boolean {
     return this.#readMs === Number.NEGATIVE_INFINITY;
   }
 
-  /** Notes a read that succeeded. The time of the last success never goes back. */
+  /** Call this when a read has succeeded. @param sentMs when the read was sent */
   read(sentMs: number): void {
     this.#readMs = Math.max(this.#readMs, sentMs);
   }
 
-  /** Notes that a call is sent. */
+  /** Call this before each call for permits. */
   calling(nowMs: number): void {
     // A failed call says nothing about the present if no further call was due for a while.
     if (this.#failingMs === undefined || nowMs - this.#calledMs > awayMs) this.#failingMs = nowMs;
     this.#calledMs = nowMs;
   }
 
-  /** Notes that a call has succeeded. */
+  /** Call this when a call has succeeded. */
   answered(): void {
     this.#failingMs = undefined;
   }
@@ -55,10 +54,7 @@ export class Contact {
     return this.#calledMs > this.#failingMs && nowMs - this.#calledMs < awayMs;
   }
 
-  /**
-   * Moves all times forward by the milliseconds in which this thread didn't run. So these don't count as time without an
-   * answer. No time is moved into the future.
-   */
+  /** Moves all times forward by the milliseconds in which this thread didn't run, but not into the future. */
   #leaveOut(pausedMs: number, nowMs: number): void {
     if (pausedMs <= 0) return;
     const moved = (ms: number) => Math.min(nowMs, ms + pausedMs);

@@ -18,8 +18,8 @@ import { type Asked, type PermitMeter, Permits, type Taken, tickMs } from "./per
 import { takeTurn } from "./turns.ts";
 
 /**
- * Shares accounts and ceilings with other servers through PostgreSQL. While PostgreSQL is away, this server admits
- * requests alone, for at most `graceMs`.
+ * Shares accounts and ceilings with other servers through PostgreSQL. While PostgreSQL is away, this server admits requests
+ * alone until `graceMs` are over.
  */
 
 /** Milliseconds between reads of accounts and keys. A call for permits may bring changes sooner. */
@@ -30,11 +30,11 @@ const saveMs = 1000;
 const lookMs = 100;
 export const maxStartMs = 5000;
 const startStepMs = 100;
-/** Seconds of a turn to deliver events. A try begins only while it is sure to end within the turn. */
+/** Seconds of a turn to deliver events. A try begins only while `maxTryMs` of the turn are left. */
 const turnSeconds = 20;
 const turnMs = 2000;
 const maxLeaveMs = 2000;
-/** Upper bounds of the histogram's buckets for waits, in seconds. */
+/** In seconds. */
 const waitBounds = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4];
 
 interface Options {
@@ -63,10 +63,10 @@ function takeValues(asked: readonly Asked[], id: string | null): unknown[] {
   ];
 }
 
-/** Shares this server's state. Reads the accounts. Permits can be taken after `begin` was called. */
+/** Permits can be taken after `begin` was called. */
 export async function shareState({ urls, graceMs }: Options, context: PartContext): Promise<SharedState> {
   const { store, log, metrics, atEnd, unlessStopping } = context;
-  /** Repeats work that may take longer than the interval. Skips a run if the last run isn't done. */
+  /** Skips a run if the last run isn't done. */
   const repeat = (what: string, everyMs: number, work: () => Promise<void>) => {
     let isRunning = false;
     context.repeat(what, everyMs, async () => {
@@ -120,7 +120,7 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
     );
   }
 
-  /** Runs work that needs the database. An outage of the database is logged elsewhere. */
+  /** Runs work that needs the database. Ignores an outage, which is logged elsewhere. */
   async function unlessAway(work: () => Promise<void>): Promise<void> {
     try {
       await work();
@@ -133,10 +133,7 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
   }
 
   const isGraceOver = () => alone !== undefined && alone.awayMs(performance.now()) >= graceMs;
-  /**
-   * Whether this server may admit requests. A copy that is known to lack changes may have keys that were revoked, so
-   * nothing is admitted then.
-   */
+  /** Whether this server may admit requests. A copy that is known to lack changes may have keys that were revoked. */
   const mayAdmit = () => !directory.isBehind && !isGraceOver();
   const save = () => alone?.save(Date.now(), performance.now());
 

@@ -42,7 +42,6 @@ const storeDays = `
   ON CONFLICT ON CONSTRAINT days_pkey DO UPDATE SET used = excluded.used WHERE d.used < excluded.used`;
 
 interface ChangedCount {
-  /** The database's time. */
   now: string;
   now_month: number;
   /** Null if no count has changed. Then there is only this row. */
@@ -82,7 +81,6 @@ export class Counts {
   readonly #context: Pick<PartContext, "store" | "log">;
   readonly #directory: Pick<SharedDirectory, "change">;
   readonly #table: PermitTable;
-  /** What is known, by account and month. */
   readonly #known = new Map<number, Map<number, Known>>();
   /** Crossings whose events aren't recorded yet, by account, month and quota. */
   readonly #crossed = new Map<string, Crossing>();
@@ -117,7 +115,7 @@ export class Counts {
     months.delete(farthest);
   }
 
-  /** Returns the permits granted in a month; 0 if only an earlier month is known, undefined if no month is. */
+  /** Returns the permits granted in a month. If only an earlier month is known, returns 0. */
   of(account: number, month: number): number | undefined {
     const months = this.#known.get(account);
     const known = months?.get(month);
@@ -127,7 +125,7 @@ export class Counts {
     return isLater ? 0 : undefined;
   }
 
-  /** Notes how many permits of an account all servers together got in a month. @param quota the quota at that time */
+  /** Enters the permits that all servers together got in a month. @param quota the quota at that time */
   note(id: number, month: number, used: number, quota: number): void {
     const known = this.#known.get(id)?.get(month);
     const recorded = known?.quota === quota ? known.recorded : 0;

@@ -9,12 +9,11 @@ import type { Database } from "./connection.ts";
 /** Keeps a local copy of the accounts, keys and events that are in PostgreSQL. Reads changes, and makes changes. */
 
 const rowsPerPage = 1000;
-/** Maximum tries of a change. A try fails if another server has made a change in between. */
+/** Maximum tries of a change. */
 const maxTries = 100;
-/** Maximum tries to learn whether a change was made, after its answer was lost. */
+/** Maximum calls that make the same change while answers are lost. */
 const maxAsks = 5;
 
-/** The use of imported accounts. */
 export interface ImportedUse {
   months: { account: number; month: number; used: number; used_before: number }[];
   days: { account: number; day: string; used: number }[];
@@ -48,7 +47,7 @@ export class SharedDirectory {
     this.#withRoom = withRoom;
   }
 
-  /** The version that the copy has; 0 before the first read. */
+  /** 0 as long as nothing was read. */
   get version(): number {
     return this.#store.directory.position()?.version ?? 0;
   }
@@ -56,18 +55,17 @@ export class SharedDirectory {
   /**
    * Reads changed rows into the copy.
    * @throws StateUnavailable when the database doesn't answer
-   * @throws DataError when the shared database is empty though this is a copy, or this server's database has accounts
-   * of its own
+   * @throws DataError when an operator has to change something
    */
   read(): Promise<void> {
     return this.#inTurn(() => this.#read());
   }
 
   /**
-   * Runs work on the copy, makes the changes in the database, and reads them back. If another server has made a change
-   * in between, the work runs again.
+   * Runs work on the copy, makes the changes in the database, and reads them back. If another server has made a change in
+   * between, the work runs again.
    * @param useOf returns the use of accounts that the work has imported
-   * @throws StateUnavailable when the database doesn't answer
+   * @throws StateUnavailable when the change can't be made now, or when it isn't known whether it was made
    */
   change<Result>(work: () => Result, useOf?: (result: Result) => ImportedUse | undefined): Promise<Result> {
     return this.#inTurn(async () => {

@@ -7,14 +7,13 @@ import type { PermitAnswer, Wait } from "../../shared/messages.ts";
  * time as an argument.
  */
 
-/** Milliseconds between two calls of `tick`. */
 export const tickMs = 10;
 /** Minimum milliseconds between two calls to the database. */
 const minCallMs = 10;
 const maxCalls = 3;
 /** Half-life of the mean demand, in milliseconds. */
 const halfLifeMs = 200;
-/** Minimum permits to get in advance. If fewer would be got, none are. */
+/** Fewer permits than this aren't got in advance. */
 const leastAhead = 2;
 /** Maximum permits to get in advance, as a share of what is left of the quota. */
 const mostAhead = 1 / 8;
@@ -26,9 +25,11 @@ const maxRefusalMs = 1000;
 /** What is asked of the database for an account. */
 export interface Asked {
   account: number;
-  /** Number of permits. */
   want: number;
-  /** Number of unused permits to give back, and their month by `monthOf`. */
+  /**
+   * Number of unused permits to give back, and their month by `monthOf`. A negative number counts requests that had no
+   * permit.
+   */
   back: number;
   backMonth: number;
 }
@@ -36,38 +37,33 @@ export interface Asked {
 export interface Granted {
   account: number;
   granted: number;
-  /** Permits granted in the month, to all servers. */
+  /** Permits granted in the month to all servers, as far as known. */
   used: number;
   /** Milliseconds until the account's bucket has a token. */
   waitMs: number;
 }
 
 export interface Taken {
-  /** The month of the grants, by the database's clock. */
+  /** The month of the grants. */
   month: number;
-  /** One entry for each account. Accounts whose requests can't be counted are absent. */
+  /** One entry for each account whose requests can be counted. */
   grants: readonly Granted[];
 }
 
-/** Counts what happens, for the metrics. */
 export interface PermitMeter {
-  /** A call for permits of some accounts was sent. */
   called(accounts: number): void;
   /** Permits have expired unused, and are given back. */
   expired(permits: number): void;
   /** Permits may have been granted by a call that has failed. */
   lost(permits: number): void;
-  /** Requests were answered after a wait. */
   waited(requests: number, ms: number): void;
 }
 
 export interface PermitsOptions {
   table: PermitTable;
-  /** Returns the id of the account in a slot. */
   accountOf(slot: number): number;
   /** Gets permits. Rejects when it isn't known whether they were granted. */
   take(asked: readonly Asked[]): Promise<Taken>;
-  /** Answers requests that wait in a serving thread. */
   answer(thread: number, answers: PermitAnswer[]): void;
   /** The steady clock of the table, in milliseconds. */
   now(): number;
@@ -91,11 +87,10 @@ class Pool {
   answered = 0;
   /** Number of requests that had begun to wait when the last call was sent. */
   called = 0;
-  /** Permits asked for, without an answer yet. */
   asked = 0;
   /** Unused permits to give back, by month. */
   readonly backs = new Map<number, number>();
-  /** Requests per millisecond. */
+  /** Mean requests per millisecond. */
   demand = 0;
   askedBefore: number;
   usedMs: number;
@@ -131,7 +126,6 @@ export class Permits {
   #roundTripMs = 100;
   /** Number of answers that the mean is over, at most 8. */
   #measured = 0;
-  /** Answers to send, by thread. */
   readonly #answers = new Map<number, PermitAnswer[]>();
 
   constructor(options: PermitsOptions) {
@@ -140,7 +134,7 @@ export class Permits {
     this.#tickedMs = options.now();
   }
 
-  /** Notes requests that wait in a serving thread. */
+  /** Adds requests that wait in a serving thread. */
   wait(thread: number, waits: readonly Wait[]): void {
     const nowMs = this.#options.now();
     for (const { slot, count } of waits) {
@@ -227,7 +221,7 @@ export class Permits {
     if (pool.batches.length > 0) this.#table.expireAt(pool.slot, pool.batches[0].expiryMs);
   }
 
-  /** Removes used permits from the batches. Requests use the oldest permits first. */
+  /** Requests use the oldest permits first. */
   #forgetUsed(pool: Pool): void {
     const sum = pool.batches.reduce((sum, { permits }) => sum + permits, 0);
     let used = sum - this.#table.held(pool.slot);
@@ -318,7 +312,6 @@ export class Permits {
     this.#send();
   }
 
-  /** Gives permits to the requests that wait, and puts the remaining permits into the pool. */
   #share(pool: Pool, permits: number, month: number, expiryMs: number, nowMs: number): void {
     if (expiryMs <= nowMs) {
       pool.giveBack(month, permits);

@@ -1,11 +1,9 @@
 import { readFileSync } from "node:fs";
 
-/** The schema of the servers' database. */
-
 /** Number of the schema. Servers with the same number can run at the same time. */
 export const schemaVersion = 1;
 
-/** Number of the advisory lock for the installation. It may be any number that no other program locks. */
+/** Number of the advisory lock for the installation: any number that no other program locks. */
 const installLock = 0x68637173;
 
 /** SQL that makes the schema. It must run in a transaction of its own. */

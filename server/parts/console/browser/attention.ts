@@ -13,7 +13,6 @@ const leastUnauthorizedShare = 0.05;
 const leastWrongShare = 0.2;
 /** Minimum number of other 4xx answers to mention. Fewer may come from one person who tries something. */
 const leastWrong = 20;
-/** Maximum accounts that are named as those with the most refused requests. */
 const namedAccounts = 3;
 const leastQuotaShare = 0.9;
 
@@ -23,20 +22,18 @@ interface AttentionProps {
   range: string;
   /** Share of all requests that were refused (429), from 0 to 1. */
   refusedShare: number;
-  /** Shares of all requests that were refused by a rate, and by a month's quota. */
   overRateShare: number;
   overQuotaShare: number;
   unauthorizedShare: number;
   failedShare: number;
   /** Numbers of answers, by the keys of `Sample.requests`. */
   answers: Readonly<Record<string, number>>;
-  /** Numbers of refused requests by account. */
   refusedBy: Readonly<Record<string, number>>;
   /** The time within which 99% of the requests were answered; undefined if that isn't slow. */
   slow: string | undefined;
 }
 
-/** Names the most common 4xx answer if there are many. 401 and 429 don't count, because other texts are about them. */
+/** 401 and 429 don't count, because other texts are about them. */
 function wrongText(answers: AttentionProps["answers"], time: string): string | false {
   const all = Object.values(answers).reduce((sum, count) => sum + count, 0);
   const wrong = Object.entries(answers)
@@ -49,7 +46,7 @@ function wrongText(answers: AttentionProps["answers"], time: string): string | f
   return `${percent((100 * count) / all)} of requests in ${time} are answered with 4xx: most, ${percent((100 * most) / all)}, with ${name.slice(at + 1)} at ${name.slice(0, at)}.`;
 }
 
-/** Returns the command that raises a limit of an account. It also sets the plan, because a plan may have fixed limits. */
+/** The command also sets the plan, because a plan may have fixed limits. */
 function raise({ name, burst, quota }: State["accounts"][number], ceiling: "rate" | "quota"): string {
   const account = /^[\w.@-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`;
   const ceilings = ceiling === "rate" ? `--burst N --quota ${quota}` : `--burst ${burst} --quota N`;

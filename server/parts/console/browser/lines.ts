@@ -4,7 +4,7 @@ import { html } from "../../../shared/browser/html.ts";
 import { byWidth, placedLabels } from "../../../shared/browser/labels.ts";
 import type { Sample } from "./sample.ts";
 
-/** Draws lines over time, with a legend that has the values at the pointer, or lists the numbers in a table. */
+/** Draws lines over time, or lists their numbers in a table. */
 
 interface Series {
   name: string;
@@ -22,7 +22,6 @@ interface LinesProps {
   now: Sample | undefined;
   /** Name of the period that the samples cover, such as "an hour". */
   range: string;
-  /** Length of the period. */
   seconds: number;
   series: Series[];
   isLogarithmic: boolean;
@@ -112,10 +111,7 @@ function Drawing({ title, samples, now, range, seconds, series, isLogarithmic, t
     <svg class="ends" width="100%" height=${height} aria-hidden="true">${ends.map(({ name, at }) => html`<text y=${at} dy="0.32em">${name}</text>`)}</svg></div>`;
 }
 
-/**
- * Finds round times on a scale, with anchors for their labels. No label is cut off, and no labels overlap.
- * @param x a scale to percent
- */
+/** Finds round times whose labels have room. @param x a scale to percent */
 function timesOn(x: d3.ScaleTime<number, number>, width: number) {
   for (let most = 5; most > 0; most--) {
     const labels = x.ticks(most).map((time) => ({ at: x(time), text: clock(time) }));
@@ -149,7 +145,6 @@ function Legend({ series, sample, time, text }: LegendProps) {
   </ul>`;
 }
 
-/** Lists the numbers in a table. */
 function Steps({ title, samples, series, text }: LinesProps) {
   return html`<table><caption class="quiet">${title}, newest first</caption>
     <thead><tr><th scope="col">Until</th>${series.map(({ name }) => html`<th scope="col" class="number">${name}</th>`)}</tr></thead>

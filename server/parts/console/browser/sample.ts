@@ -8,7 +8,6 @@ export const keptMinutes = 1440;
 export interface Sample {
   /** End of the sample, in Unix seconds. */
   at: number;
-  /** Length of the time that the sample covers. */
   seconds: number;
   /** Requests per second. Keys are `<route> <status>`. */
   requests: Record<string, number>;
@@ -21,11 +20,11 @@ export interface Sample {
   p50: number | null;
   p90: number | null;
   p99: number | null;
-  /** Refused requests (429) per second, whatever the reason. */
+  /** Refused requests (429) per second. */
   refused: number;
-  /** Requests per second that were refused because an account's limit per second was reached. */
+  /** Requests per second that were refused by an account's limit per second. */
   overRate: number;
-  /** Requests per second that were refused because a month's quota was used up. */
+  /** Requests per second that were refused by a month's quota. */
   overQuota: number;
   /** Refused requests per second by account, for the accounts with the most. */
   refusedBy: Record<string, number>;

@@ -10,7 +10,6 @@ type Props = { state: State };
 interface AccountsProps extends Props {
   /** Name of the period of `refusedBy`, such as "an hour". */
   range: string;
-  /** Numbers of refused requests by account. */
   refusedBy: Readonly<Record<string, number>>;
 }
 
@@ -20,7 +19,6 @@ interface RowsProps {
   title: string;
   /** Names of the columns. A `#` before a name means that the column has numbers. */
   heads: string[];
-  /** The cells of each row. On narrow pages the first cell has its own line above the other cells. */
   rows: ComponentChildren[][];
 }
 
@@ -58,10 +56,9 @@ export function Refused({ state: { refused, server } }: Props) {
     rows=${rows} none="" />`;
 }
 
-/** Codes of the District of Columbia and the territories, which aren't states. */
 const noStates = ["DC", "AS", "GU", "MP", "PR", "VI"];
 
-/** Counts the states and lists the other codes: `49 states, DC, PR`. @param codes postal codes such as CA and PR */
+/** Counts the states and lists the other codes: `49 states, DC, PR`. */
 export function coverageText(codes: readonly string[]): string {
   const others = noStates.filter((code) => codes.includes(code));
   return [counted(codes.length - others.length, "state", "states"), ...others].join(", ");

@@ -72,7 +72,7 @@ export type Known = Record<string, { answer: object } | { failed: [number, strin
 export const unlessFailed = <T extends object>(answer: T | Failure | null): T | null =>
   answer instanceof Failure ? null : answer;
 
-/** Whether an error means that there is no data for the arguments, or that they are invalid. A retry would fail, too. */
+/** Whether an error means that there is no data for the arguments, or that they are invalid. */
 export const isAbsence = (error: unknown): error is Failure =>
   error instanceof Failure && (error.status === 404 || error.status === 400);
 
@@ -80,14 +80,13 @@ export const isAbsence = (error: unknown): error is Failure =>
 export const isServed = (name: string, datasets: readonly Dataset[] = []) =>
   datasets.length === 0 || datasets.some((one) => [String(one.data_year), one.data_version].includes(name));
 
-/** Splits a URL's data versions, separated by commas, into versions that are served and versions that aren't. */
 export function servedOf(versions: string | null, datasets: readonly Dataset[] | undefined) {
   const all = versions?.split(",") ?? [];
   const kept = all.filter((one) => isServed(one, datasets));
   return { kept, gone: all.filter((one) => !kept.includes(one)) };
 }
 
-/** Makes an API path. Leaves out parameters that are null or empty. @param version a data version or a year */
+/** Leaves out parameters that are null or empty. @param version a data version or a year */
 export function pathOf(
   path: string,
   parameters: Record<string, string | number | null> = {},

@@ -14,7 +14,7 @@ function jsonIn(page: Document, id: string) {
   return JSON.parse(page.getElementById(id)?.textContent ?? "{}");
 }
 
-/** Begins to draw in the browser, with the settings and the answers that came with the page. */
+/** Sets a browser's context, and keeps the answers that came with the page. */
 export function begin(): void {
   const typed = new Map(
     Array.from(document.querySelectorAll<HTMLInputElement>(".field > input"), (input) =>
@@ -40,7 +40,7 @@ export function begin(): void {
     know(path, "answer" in one ? one.answer : new Failure(...one.failed));
 }
 
-/** Gets the settings again. The server replaces the pages' key daily. @returns whether the key has changed */
+/** Fetches the settings again, because the server replaces the pages' key daily. @returns whether the key has changed */
 async function renewSettings(): Promise<boolean> {
   const { settings } = context;
   const response = await reached(fetch("/", { cache: "no-store" }));
@@ -50,7 +50,7 @@ async function renewSettings(): Promise<boolean> {
   return renewed.key !== settings.key;
 }
 
-/** Maximum seconds to wait before a retry. A longer Retry-After means that a limit of a day or month is used up. */
+/** Maximum seconds to wait before a retry. After a longer Retry-After there is no retry. */
 const maxWaitSeconds = 5;
 const maxRetries = 5;
 
@@ -62,7 +62,6 @@ export const asFailure = (error: unknown): Failure =>
 const ownKeyName = "hcqs-key";
 export const keyChanged = "hcqs-key-changed";
 
-/** The visitor's own key; null if this browser has none. */
 export const ownKey = (): string | null => context.ownKey();
 
 export function keepKey(key: string | null): void {
@@ -112,7 +111,6 @@ export async function post<T>(path: string, body: object, key = currentKey()): P
   return answerIn(await inTime(() => send(path, options, key)));
 }
 
-/** @throws Failure when the connection breaks within the answer */
 const answerIn = async (response: Response) => JSON.parse(await reached(response.text()));
 
 function send(path: string, options: RequestInit, key: string | null): Promise<Response> {
@@ -139,7 +137,6 @@ async function failureOf(response: Response): Promise<Failure> {
 const known = new Map<string, { answer: object | Failure; atMs: number }>();
 const maxKnownAnswers = 60;
 const maxKnownMs = 300_000;
-/** Requests in flight, by path. */
 const asked = new Map<string, Promise<object | Failure>>();
 
 function know(path: string, answer: object | Failure): void {
@@ -175,7 +172,7 @@ export async function askOrFailure<T extends object>(path: string): Promise<T | 
   return answer;
 }
 
-/** Like `askOrFailure`, but throws every failure. @throws Failure */
+/** Like `askOrFailure`, but throws every failure. */
 export async function ask<T extends object>(path: string): Promise<T> {
   const answer = await askOrFailure<T>(path);
   if (answer instanceof Failure) throw answer;

@@ -22,14 +22,9 @@ import { isPriced } from "./words.ts";
 
 /** Finds places, and hospitals around them. */
 
-/** Maximum rows in a page of an API list. */
 export const maxPageRows = 100;
 
-/**
- * Looks for a place in the words that a search has ignored, and returns the search with that place. The words may be a ZIP
- * code, a city, a city's name that several states have, or a mistyped city if the search has found its state. Returns the
- * search unchanged if it has found a ZIP code or a city, or asks for something that the data can't have.
- */
+/** Looks for a place in the words that a search has ignored. Returns the search with that place, or unchanged. */
 export function understood(found: SearchAnswer | Failure, year: string | null, ask: Ask) {
   if (found instanceof Failure || found.absent !== undefined) return found;
   const { place, ignored } = found.query;
@@ -49,14 +44,13 @@ export function understood(found: SearchAnswer | Failure, year: string | null, a
   return found;
 }
 
-/** The nearest hospital with a price within `farthest` miles, or null. */
 export function nearestOf(procedure: string, near: string, year: string | null, ask: Ask): Priced | null {
   const parameters = { procedure, near, within: farthest, sort: "distance", limit: 1 };
   const found = unlessFailed(ask<[FacilitiesAnswer]>(pathOf("/healthcare/facilities", parameters, year))[0]);
   return found?.data.find(isPriced) ?? null;
 }
 
-/** Writes the distance between two ZIP codes' centers. Under a mile, it is too inexact for a number. */
+/** Writes a distance. Below a mile, it is too inexact for a number. */
 export function milesText(miles: number | undefined, isSameZip: boolean): string {
   if (miles === undefined) return "–";
   return miles >= 1 ? miles.toFixed(1) : isSameZip ? "same ZIP" : "under 1";
@@ -81,7 +75,6 @@ export function likelyPlaces(text: string, year: string | null, ask: Ask): strin
   return isUnknown ? found.places.map(({ near }) => near) : [];
 }
 
-/** Names of states that are also the names of well-known cities. */
 const citiesLikeStates = ["new york", "washington"];
 
 /** Suggests states and circles around places for a text. @param priced codes of the states with prices; null if unknown */
@@ -136,15 +129,15 @@ const circle = (near: string, miles: number): Option => ({
 
 const circlesAround = (near: string) => offeredMiles.map((miles) => circle(near, miles));
 
-/** Makes the suggestion for one of several cities. The text that all suggestions share is their group's heading. */
+/** The text that these suggestions share is their group's heading. */
 const among = (city: string): Option => ({
   ...circle(city, defaultMiles),
   ...{ title: withStateName(city), group: `Within ${defaultMiles} miles of` },
 });
 
 /**
- * Suggests circles around the city that a text names or may mean. If there are several cities, suggests one circle for
- * each. The city that is probably meant comes first. The other cities follow in the API's order.
+ * Suggests several circles around the only city that a text may mean, or one circle for each of several cities. The city
+ * that is probably meant comes first.
  */
 function citiesFor(text: string, year: string | null, ask: Ask): Doubtful {
   const named = placesNamed(text, year, ask);
@@ -163,7 +156,7 @@ function citiesFor(text: string, year: string | null, ask: Ask): Doubtful {
   return { doubt, options, isQuestion: doubt !== "" };
 }
 
-/** Returns the city among namesakes that a search means; undefined if no city is far larger than the others. */
+/** Returns the city among namesakes that a search means; undefined if a search means none of them. */
 export function meantOf(
   text: string,
   named: readonly string[],

@@ -5,7 +5,6 @@ import type { ProceduresAnswer } from "./answers.ts";
 type Row = ProceduresAnswer["data"][number];
 
 const wordsOf = (text: string | null) => text?.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
-/** Returns the typed words of three characters or more. Shorter words would match too much. */
 const typedIn = (text: string) => wordsOf(text).filter((word) => word.length > 2);
 
 /**
@@ -20,8 +19,8 @@ export function includedIn({ title, words }: Pick<Row, "title" | "words">, text:
 }
 
 /**
- * Finds the rows in which each typed word of three characters or more begins a word of the group's title or of its further
- * procedures. Rows whose title matches come first.
+ * Finds rows in which each typed word begins a word of the title or of the further procedures. Rows whose title matches
+ * come first.
  */
 export function rowsBy(rows: readonly Row[], text: string): Row[] {
   const typed = typedIn(text);

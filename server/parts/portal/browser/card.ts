@@ -17,7 +17,7 @@ import { checkTitle, isSynthetic, paysTitle, shareOf, tabTitle, warningOf } from
 interface CardProps {
   title: string;
   about: ComponentChildren;
-  /** The name of saved files without an ending. */
+  /** Name of saved files, without the ending. */
   name: string;
   /** Makes the numbers for a table and a file; undefined if there are none. */
   figures?: (() => Figures) | undefined;
@@ -30,7 +30,7 @@ interface CardProps {
   saved?: (rows?: number) => Saved;
   /** Makes the source for a saved file, a frame and paper; undefined if the picture can't be saved. */
   source?: (() => Source) | undefined;
-  /** Makes a drawing for a saved file, if the card shows none. @param rows see `saved` */
+  /** Makes a drawing for a saved file, in place of the card's children. @param rows see `saved` */
   drawing?: (rows?: number) => ComponentChild;
   /** The numbers of rows that a saved picture may have, apart from the number on the screen. */
   rowCounts?: readonly number[];
@@ -43,7 +43,6 @@ interface CardProps {
 }
 
 interface Saved {
-  /** Text above the picture. */
   sentence?: string;
   /** Which part of the rows is shown; empty if all are. */
   part?: string;
@@ -110,22 +109,20 @@ export function Card(props: CardProps) {
   </section>`;
 }
 
-/** Says how to check numbers that are shown outside the page. @param address the page's permanent URL, or the host */
+/** @param address the page's permanent URL, or the host */
 const checkedAt = (address: string) =>
   `${address} has statements to check each number, under “${checkTitle}”.`;
 
 const titledBy = (title: string, subject = "") => [title, subject].filter(Boolean).join(": ");
 
 interface ToolsProps extends CardProps {
-  /** The id of the card's title. */
   id: string;
   section: RefObject<HTMLElement>;
-  /** Whether the card shows the numbers as a table. */
   isFigures: boolean;
   toggle: () => void;
 }
 
-/** Shows the source and the buttons below a card. They need the script, so only the browser draws them. */
+/** The buttons need the script, so only the browser draws them. */
 function Tools(props: ToolsProps) {
   const { title, about, name, figures, isTable = false, all, links, children } = props;
   const { id, section, isFigures, toggle, rowCounts = [], subject = "" } = props;
@@ -134,7 +131,7 @@ function Tools(props: ToolsProps) {
   const [message, setMessage] = useState("");
   /** Name of the button that has just copied a text; empty after any other action. */
   const [copiedBy, setCopiedBy] = useState("");
-  /** Name of the button that is at work. A picture can take seconds on a busy machine. */
+  /** Name of the button that is at work. */
   const [busy, setBusy] = useState("");
   const act = (text: string, work: () => Promise<void>) => {
     if (busy !== "") return;
@@ -147,7 +144,7 @@ function Tools(props: ToolsProps) {
   };
   const button = (text: string, work: () => Promise<void>, doing = "saving…") =>
     html`<button type="button" class="plain" aria-describedby=${id} onClick=${() => act(text, work)}>${busy === text ? doing : text}</button>`;
-  /** Saves the CSV. The source is a column, because a CSV file has only rows, and people may join several files. */
+  /** The source is a column, because a CSV file has only rows. */
   const saveCsv = async () => {
     const { columns, rows } = (await all?.()) ?? figures?.() ?? { columns: [], rows: [] };
     const [head, about] =
@@ -217,7 +214,6 @@ function Tools(props: ToolsProps) {
 }
 
 export interface FigureHead {
-  /** The column's name in a saved file, as in `/export.csv` or in the API. */
   name: string;
   /** The title in the page's table; null if only the saved file has the column. */
   title: string | null;
@@ -243,10 +239,6 @@ export type FigureColumn<Item> = [
 export const pinnedName = ({ letter, ccn, entry }: Pinned) =>
   entry ? `${letter}: ${entry.facility} (${ccn})` : `${letter}: ${ccn}`;
 
-/**
- * @param columns each column's name in a file, its title on the page, a function that reads an item's value, optionally a
- * format, and whether the page shows it last
- */
 export const figuresOf = <Item>(items: readonly Item[], ...columns: FigureColumn<Item>[]): Figures => ({
   columns: columns.map(([name, title, , write, isLast]) => ({
     name,
@@ -257,7 +249,6 @@ export const figuresOf = <Item>(items: readonly Item[], ...columns: FigureColumn
   rows: items.map((item) => columns.map(([, , cellOf]) => cellOf(item))),
 });
 
-/** The columns of a saved file that name the data version of its rows. */
 export const versionColumns = ({
   data_year,
   data_version,
@@ -266,15 +257,14 @@ export const versionColumns = ({
   ["data_version", null, () => data_version],
 ];
 
-/** The columns of a saved file that name the procedure group of its rows. */
 export const groupColumns = ({ code, name }: { code: string; name: string }): FigureColumn<unknown>[] => [
   ["code", null, () => code],
   ["procedure", null, () => name],
 ];
 
 /**
- * Makes the figures of hospitals. Names and order of columns are those of `/export.csv`. The columns for what a patient
- * pays and for the distance are added.
+ * Names and order of the columns are those of `/export.csv`. Columns for what a patient pays and for the distance are
+ * added.
  */
 export const priceFigures = (
   entries: readonly Entry[],
@@ -298,7 +288,6 @@ export const priceFigures = (
     ["services", "services", ({ services }) => services ?? null, whole],
   );
 
-/** Name of the column in saved files for what a patient pays. */
 export const paysName = "you_pay";
 export const paysOf = ({ medicare_allowed }: Pick<Entry, "medicare_allowed">, year: number) =>
   typeof medicare_allowed === "number" ? shareOf(medicare_allowed, year) : null;

@@ -20,7 +20,7 @@ import { useOrigin, withParameters } from "./location.ts";
 import { leastYears } from "./trend.ts";
 import { checkTitle } from "./words.ts";
 
-/** Shows how anybody can check a page's figures. */
+/** Shows how to check a page's figures. */
 
 interface Statement {
   title: string;
@@ -29,14 +29,12 @@ interface Statement {
 
 interface CheckProps {
   dataset: Dataset;
-  /** The page's permanent URL. */
   page: string;
   /** The API's path of the same figures, with the data version. */
   api: string;
   statements: Statement[];
   /** Names the table of ZIP codes by which the hospitals around a place were chosen; null if no place is chosen. */
   places?: string | null;
-  /** Why there are no statements. */
   lacking?: string | undefined;
   toggle?: (isOpen: boolean) => void;
 }
@@ -63,7 +61,6 @@ function Check({ dataset, page, api, statements, places = null, lacking, toggle 
     }</div>`;
 }
 
-/** Shows how to check the figures of the Explore page. */
 export function CheckView({ view }: { view: View }) {
   const { choice, code, pinned: compared, datasets } = view;
   const scope = unlessFailed(view.scope);
@@ -108,8 +105,8 @@ export function CheckView({ view }: { view: View }) {
 }
 
 /**
- * Returns the CCNs of all hospitals around a place, which the statements list. `ccns` is null if no place is chosen. A
- * long list is fetched when the visitor opens the fold.
+ * Returns the CCNs of all hospitals around a place; null without a place. A long list is fetched when the visitor opens the
+ * fold.
  */
 function useHospitals({ choice: { near }, list, paths }: View) {
   const [isOpen, toggle] = useState(false);
@@ -136,14 +133,13 @@ function useHospitals({ choice: { near }, list, paths }: View) {
   return { ccns: near === null ? null : listed, lacking, toggle };
 }
 
-/** The rows of one procedure in the nation, in each year of a trend. */
 const yearsOf = (trends: TrendsAnswer | null, code: string, datasets: readonly Dataset[]): Rows[] =>
   (trends?.data ?? []).flatMap(({ data_version }) => {
     const dataset = datasets.find((one) => one.data_version === data_version);
     return dataset === undefined ? [] : [{ dataset, code, state: null, ccns: null }];
   });
 
-/** Shows how to check the figures of a hospital's page. @param page the page's permanent URL */
+/** @param page the page's permanent URL */
 export function CheckHospital({ view, page }: { view: HospitalView; page: string }) {
   const { answer, procedure, trends, datasets } = view;
   const { ccn } = answer.facility;

@@ -14,14 +14,13 @@ import type { Dataset } from "./answers.ts";
  * service's rules: a row is priced if both amounts are above zero, and amounts are rounded half up to cents.
  */
 
-/** The rows from which figures are computed. */
 export interface Rows {
   dataset: Dataset;
   /** An APC code. */
   code: string;
   /** The state's code in upper case; null for the nation. */
   state: string | null;
-  /** The hospitals around a place; null if they weren't chosen by a place. */
+  /** CCNs of the hospitals around a place; null without a place. */
   ccns: readonly string[] | null;
 }
 
@@ -57,7 +56,6 @@ function pricedSql(
   ) WHERE charge > 0 AND allowed > 0`;
 }
 
-/** The priced rows of one procedure. */
 const rowsSql = ({ dataset, code, state, ccns }: Rows) =>
   pricedSql(dataset, (text) => [
     `${text("code")} = ${quoted(code)}`,
@@ -65,7 +63,6 @@ const rowsSql = ({ dataset, code, state, ccns }: Rows) =>
     ...(ccns === null ? [] : [`upper(${text("ccn")}) IN (${ccns.map(quoted).join(", ")})`]),
   ]);
 
-/** A fifth of an amount in dollars, but at most the year's deductible of a hospital stay if it is known. */
 function paysSql(allowed: string, { data_year }: Dataset): string {
   const most = stayDeductibles[data_year];
   const fifth = `${allowed} / 5`;
@@ -93,18 +90,17 @@ function summarySql(dataset: Dataset): string {
   return `SELECT ${dataset.data_year} AS year, ${figures.join(",\n  ")}`;
 }
 
-/** The figures of one list, or of several years: number of hospitals, charges, allowed amounts, and what a patient pays. */
+/** The figures of one list, or of the same list in several years. */
 export const figuresSql = (years: readonly Rows[]): string =>
   `${years.map((rows) => `${summarySql(rows.dataset)}\nFROM (${rowsSql(rows)})`).join("\nUNION ALL\n")};`;
 
-/** The figures of each state. */
 export const statesSql = (rows: Rows): string =>
   `SELECT state, count(*) AS hospitals, min(charge) AS lowest_charge, ${quantile("charge", 0.5)} AS median_charge,
   max(charge) AS highest_charge, ${quantile("allowed", 0.5)} AS median_allowed
 FROM (${rowsSql(rows)})
 GROUP BY state ORDER BY state;`;
 
-/** Hospitals' amounts and the ranks of their charges, the lowest first. @param ccns null for all */
+/** Hospitals ranked by charge, the lowest first. @param ccns null for all */
 export const ranksSql = (rows: Rows, ccns: readonly string[] | null = null): string =>
   `SELECT * FROM (
   SELECT ccn, charge, allowed, ${paysSql("allowed", rows.dataset)} AS you_pay,
@@ -121,19 +117,17 @@ const ofYears = (years: readonly Rows[]) =>
 const changeSql = (column: "charge" | "allowed") =>
   `(floor(1000 * quantile_cont(now.${column} / before.${column}, 0.5) + 0.5) - 1000) / 10`;
 
-/** The changes of amounts from each year to the next, for hospitals with prices in both. The earliest year comes first. */
+/** The changes of amounts from each year to the next, for hospitals with prices in both. @param years earliest first */
 export const changesSql = (years: readonly Rows[]): string =>
   `WITH priced AS (${ofYears(years)})
 SELECT now.year, count(*) AS hospitals_in_both, ${changeSql("charge")} AS percent_charge, ${changeSql("allowed")} AS percent_allowed
 FROM priced now JOIN priced before ON now.ccn = before.ccn AND now.i = before.i + 1
 GROUP BY now.year ORDER BY now.year;`;
 
-/** Some hospitals' amounts in several years. */
 export const hospitalYearsSql = (years: readonly Rows[], ccns: readonly string[]): string =>
   `SELECT ccn, year, charge, allowed FROM (${ofYears(years)})
 WHERE ccn IN (${ccns.map(quoted).join(", ")}) ORDER BY ccn, year;`;
 
-/** All priced procedures of a hospital, with the ranks of its charges and the medians in the nation and in its state. */
 export const hospitalSql = (dataset: Dataset, ccn: string): string => {
   const beside = (where: string, by: string) => [
     `rank() OVER (PARTITION BY ${by} ORDER BY charge) AS ${where}_rank`,

@@ -24,14 +24,12 @@ export const parameterNames = [
 /** The orders of the list, by the API's names. `pays` isn't in the API: it means the order by allowed amount. */
 const sorts = ["pays", "name", "charge", "allowed", "markup", "services", "distance"];
 
-/** Number of hospitals that the list shows at first. With more, the other pictures would be too far down. */
+/** Number of rows that a list shows at first. With more, the other pictures would be too far down. */
 export const firstShown = 10;
-/** Maximum number of hospitals in the list, because every 50 of them need a request. The saved file has all. */
+/** Maximum number of rows in a list. A list of hospitals needs a request for every 50 of them. */
 export const maxShown = 210;
-/** How many more rows a click shows. */
 const step = 25;
 
-/** Returns how many rows of a list the URL asks for. */
 export function shownOf(parameters: URLSearchParams): number {
   const shown = Number(parameters.get("shown"));
   return Number.isInteger(shown) ? Math.min(Math.max(shown, firstShown), maxShown) : firstShown;
@@ -62,21 +60,19 @@ export interface Choice {
   /** Further CCNs in the URL. They are compared when hospitals before them are taken off. */
   leftOut: string[];
   sort: string;
-  /** Whether the URL names the order. */
+  /** Whether `sort` comes from the URL. */
   isSorted: boolean;
   order: "asc" | "desc";
-  /** How many hospitals the list shows. */
   shown: number;
 }
 
-/** Whether nothing is chosen, as on a first visit. Then the fields are empty, and the page shows an example. */
+/** Whether nothing is chosen. Then the page shows an example. */
 export const isHome = ({ procedure, words, state, near, year, versions, pinned }: Choice): boolean =>
   [procedure, words, state, near, year, versions].every((one) => one === null) && pinned.length === 0;
 
 /** Matches a procedure in words, or a HCPCS code. Such a text is searched for, because it isn't a group's code. */
 const words = /^(?=.*\p{L}{2}|[0-9A-Z]\d{3}[0-9A-Z]$)[^\p{Cc}\ufffd]+$/iu;
 
-/** Reads the choices in a URL. Invalid sort orders are ignored. */
 export function choiceOf({ searchParams }: { searchParams: URLSearchParams }): Choice {
   const chosen = (name: string) => searchParams.get(name)?.trim() || null;
   const [near, state] = [chosen("near"), chosen("state")];
@@ -104,20 +100,17 @@ export function choiceOf({ searchParams }: { searchParams: URLSearchParams }): C
   };
 }
 
-/** Returns the order of the list. Around a place the nearest hospitals come first, unless another order is chosen. */
+/** Around a place, the nearest hospitals come first unless another order is chosen. */
 function sortedAt(near: string | null, sort: string | undefined): Pick<Choice, "sort" | "isSorted"> {
   const isSorted = sort !== undefined && (near !== null || sort !== "distance");
   return { isSorted, sort: isSorted ? sort : near === null ? "charge" : "distance" };
 }
 
-/** Says how many hospitals are compared; empty if none are, or if no more can be added. */
 export const comparedText = ({ pinned: { length } }: Choice) =>
   length > 0 && length < maxPinned ? `${length} of ${maxPinned}` : "";
 
-/** Whether a hospital can be added to the compared hospitals, or removed from them. */
 export const canPin = ({ pinned }: Choice, ccn: string) => pinned.length < maxPinned || pinned.includes(ccn);
 
-/** Sets parameters, and deletes those that are null. */
 export function setParameters(parameters: URLSearchParams, changes: Record<string, string | null>): void {
   for (const [name, value] of Object.entries(changes))
     if (value === null) parameters.delete(name);
@@ -141,7 +134,6 @@ export function procedureChanges(procedure: string, place: PlaceMeant = null) {
 
 export const placeOf = ({ state, near, within }: Choice) => (near === null ? { state } : { near, within });
 
-/** A suggestion for a field. */
 export interface Option {
   id: string;
   title: string;
@@ -155,7 +147,7 @@ export interface Option {
 }
 
 export interface Doubtful {
-  /** Why perhaps no suggestion is meant; empty if there is no doubt. */
+  /** Why the suggestions may not be what is meant; empty if there is no doubt. */
   doubt: string;
   options: Option[];
   /** Whether the doubt is a question that the options answer. Then no option is selected at first. */

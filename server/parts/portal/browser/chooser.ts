@@ -15,7 +15,7 @@ const doubtId = "";
 
 interface ChooserProps {
   label: string;
-  /** Id of the current choice; null for none. */
+  /** Text of the current choice; null for none. */
   value: string | null;
   detail?: string | undefined;
   placeholder?: string;
@@ -26,7 +26,6 @@ interface ChooserProps {
   find: (text: string) => Promise<Option[] | Doubtful>;
   choose: (option: Option) => void;
   search?: (text: string) => void;
-  /** The field's name, which is also its class. */
   class: string;
 }
 
@@ -196,7 +195,6 @@ export function Chooser(props: ChooserProps) {
 const exact = (options: readonly Option[], text: string) =>
   options.find(({ id, title }) => [id, title].some((one) => one.toLowerCase() === text.trim().toLowerCase()));
 
-/** Marks each place where a word begins with a word of `by`. */
 function marked(text: string, by = "") {
   const words = by.match(/[\p{L}\p{N}]{2,}/gu) ?? [];
   if (words.length === 0) return text;

@@ -41,7 +41,6 @@ export const parquetNames: Readonly<Record<string, string>> = {
 /** Columns that only CSV and Arrow have. In Parquet, the metadata have year and version, and amounts show the status. */
 export const notInParquet = ["data_year", "data_version", "status"];
 
-/** Lines that load the Parquet and the Arrow file, whose columns have types. */
 export const typedLines = (version: string): Record<string, string> => ({
   "Parquet in DuckDB": `SELECT *, submitted_charge_cents / 100 AS submitted_charge FROM 'opps-${version}.parquet';`,
   "Parquet in pandas": `import pandas as pd\ncharges = pd.read_parquet("opps-${version}.parquet")`,

@@ -1,17 +1,16 @@
 import type { Ask } from "./answers.ts";
 
-/** Where a page is drawn: in a browser, or on the server, which draws the same components as HTML. */
+/** Where a page is drawn: in a browser, or on the server as HTML. */
 
 /** Settings that the server writes into each page. */
 export interface PageSettings {
-  /** The API key of the pages; null if the Explore page has to ask visitors for a key. */
+  /** The API key of the pages; null if visitors need their own key. */
   key: string | null;
   signup: "open" | "email" | "off";
   /** What the signup form promises: the ceilings of a new account, and how long a mailed link works. */
   newcomers: { burst: number; quota: number; linkHours: number };
   /** Minimum milliseconds between opening the signup form and sending it. */
   minElapsedMs: number;
-  /** Whether the server can send e-mails. */
   mail: boolean;
   /** Whether pages of other sites may show a picture in a frame. */
   embeds: boolean;
@@ -26,9 +25,8 @@ export interface PageContext {
   url: () => URL;
   /** The visitor's own key; null if there is none, and on the server. */
   ownKey: () => string | null;
-  /** Returns answers that have already arrived, or throws. */
   ask: Ask;
-  /** What was typed into a field before the script ran; null for nothing. */
+  /** Text typed into a field before the script ran, returned only once; otherwise null. */
   typedIn: (field: string) => string | null;
   /** Receives the page's title, and its description for link previews. */
   entitle: (title: string, description: string) => void;
@@ -45,14 +43,12 @@ export function drawIn(other: PageContext): void {
   context = other;
 }
 
-/** A page as the server draws it. */
 export interface DrawnPage {
   /** HTML. */
   body: string;
   /** Plain text, like the description. Both are empty if the page's components give none. */
   title: string;
   description: string;
-  /** Whether the page's hospital isn't in the data. */
   isMissing: boolean;
 }
 

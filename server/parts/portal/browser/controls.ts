@@ -43,7 +43,7 @@ interface ControlsProps {
   view: View | null;
   /** What the URL asks for in words; null for nothing. */
   words: string | null;
-  /** Whether the fields are empty. A page that the server draws without numbers doesn't know its URL. */
+  /** Whether nothing is known yet. Then the fields are empty. */
   isBlank: boolean;
 }
 
@@ -108,7 +108,7 @@ export function Controls({ choice, view, words: asked, isBlank }: ControlsProps)
   </search>`;
 }
 
-/** Keeps the height of a detail, so that nothing moves when it comes or goes. */
+/** Keeps the height of a detail, so that nothing moves. */
 const noDetail = "\u00a0";
 
 /** The place in words that a search understands; empty for the nation. */
@@ -118,7 +118,7 @@ const typedPlace = ({ state, near }: Choice) =>
 const proceduresPath = ({ state, year }: Choice) =>
   pathOf("/healthcare/procedures", { sort: "code", limit: 100, state }, year);
 
-/** Heading, at the end of the list, of the procedures that belong to no part of the body. */
+/** Heading of the procedures that belong to no part of the body. They come last. */
 const otherPart = "Other care";
 
 /** @param listPath path of the list of all procedures @param year a data year or version; null for the newest */

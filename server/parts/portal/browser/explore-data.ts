@@ -28,7 +28,6 @@ import { entryOf, isPriced, type Standings } from "./words.ts";
 
 /** Maximum hospitals for a picture with a dot for each hospital. The list is also requested in pages of this size. */
 const mostDots = 50;
-/** Maximum number of procedures that words may mean. */
 const mostMatches = 10;
 
 export interface Pinned {
@@ -36,16 +35,14 @@ export interface Pinned {
   ccn: string;
   /** Null if the data doesn't have the hospital. */
   entry: Entry | null;
-  /** The ranks of the charge in the nation and the state, and around the chosen place if the hospital is there. */
   standings: Standings;
-  /** Miles from the chosen place; undefined if no place is chosen, or if the distance isn't known. */
+  /** Miles from the chosen place; undefined if not known. */
   miles: number | undefined;
   trend: FacilityTrendsAnswer | null;
 }
 
 interface HospitalList {
   data: Priced[];
-  /** Whether `data` has all hospitals. */
   isAll: boolean;
   facilities: number;
 }
@@ -69,11 +66,11 @@ export interface View {
   scope: ProcedureAnswer | Failure;
   nation: ProcedureAnswer | Failure;
   list: HospitalList;
-  /** All priced hospitals of the place, cheapest first. Null if more than `mostDots`; null or empty if there are none. */
+  /** All priced hospitals of the place, cheapest first; null if they aren't all known, or are more than `mostDots`. */
   few: Priced[] | null;
   trends: TrendsAnswer | Failure;
   pinned: Pinned[];
-  /** The procedure's unpriced hospitals if no hospital in the place has a price; null otherwise, or if there are none. */
+  /** Hospitals without a price for the procedure. Null if none was found, or if a hospital in the place has a price. */
   unpriced: FacilitiesAnswer | null;
   /** The procedure group whose code the URL has in another form, such as 5072.0; null if there is none. */
   meant: ProcedureAnswer["procedure"] | null;
@@ -216,9 +213,8 @@ function typedSearch({ typed, procedure, year }: Choice, ask: Ask): SearchAnswer
 }
 
 /**
- * Makes the view of the procedure that words surely mean, or of the only procedure that they may mean. In the second case,
- * the text asks whether that procedure is meant. In all other cases the view has no prices, because visitors would take
- * them for an answer.
+ * Makes the view of the procedure that words surely mean, or of the only procedure that they may mean. In all other cases
+ * the view has no prices, because visitors would take them for an answer.
  */
 function searchedView(choice: Choice, words: string, ask: Ask): View {
   const [found, versions] = ask<[SearchAnswer, DatasetsAnswer]>(
@@ -247,7 +243,6 @@ const emptyList: HospitalList = { data: [], isAll: true, facilities: 0 };
 const byCharge = (priced: readonly Priced[]) =>
   priced.toSorted((a, b) => a.submitted_charge - b.submitted_charge);
 
-/** Asks for pages of a list until `shown` hospitals are there. */
 function listAt(path: string, shown: number, ask: Ask): HospitalList | Failure {
   const [answer] = ask<[FacilitiesAnswer]>(path);
   if (answer instanceof Failure) return answer;
@@ -292,7 +287,6 @@ function pinnedOf(choice: Choice, procedure: string, scope: ProcedureAnswer | nu
   });
 }
 
-/** Returns the path of the answer with the distances of hospitals; no path if there is no hospital. */
 function milesPathsOf({ near, year }: Choice, entries: readonly (Entry | null)[]): string[] {
   const ccn = entries.flatMap((entry) => entry?.ccn ?? []).join(",");
   return ccn === "" ? [] : [pathOf("/healthcare/facilities", { ccn, near, within: farthest }, year)];

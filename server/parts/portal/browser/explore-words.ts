@@ -43,23 +43,20 @@ export interface ExploreWords {
   /** The sentences about the prices; null if no price was found. */
   found: {
     main: Word[];
-    /** The compared hospitals. A hospital that the data doesn't have has no name. */
+    /** Compared hospitals. `name` is null if the data doesn't have the hospital. */
     own: { letter: string; ccn: string; name: string | null; clause: Word[] }[];
-    /** What "you pay" means, in short. */
     share: string;
     /** What the hospital is paid, and the medians of the other year if there are only two years. */
     paid: string;
     comparison: string;
   } | null;
-  /** Why no prices are shown; null if a price was found. */
   nothing: Nothing | null;
-  /** What else the visitor's words may mean; null if there is nothing else, or no procedure is shown. */
+  /** What else the visitor's words may mean, or the question whether the shown procedure is meant. */
   also: { text: string; ways: Way[] } | null;
-  /** Says that hospitals to compare are left out, or that a data version is old or isn't served; null otherwise. */
+  /** Says that hospitals to compare are left out, or that a data version is old or isn't served. */
   note: Note | null;
 }
 
-/** Describes a view for link previews. */
 export function descriptionOf(view: View, { found, nothing, note }: ExploreWords): string {
   if (found === null)
     return [`${nothing?.title ?? nothingTitle}.`, nothing?.why, nothing?.before].filter(Boolean).join(" ");
@@ -73,9 +70,9 @@ export const caveatOf = (view: View): string | undefined =>
 
 export interface Note {
   text: string;
-  /** Link to the newest data version; null if the URL names no other version. */
+  /** Link to the newest data version; null if the note isn't about data versions. */
   link: Way | null;
-  /** Whether data versions in the URL aren't served. Then the note stands above the heading. */
+  /** Whether the URL names a data version that isn't served. Then the note stands above the heading. */
   isGone: boolean;
 }
 
@@ -154,7 +151,6 @@ function pricesOf(view: View): Omit<ExploreWords, "also" | "note"> {
   return { title, found, nothing: null };
 }
 
-/** Says what else a visitor's words may mean. If the shown procedure isn't surely meant, asks whether it is. */
 function alsoOf({ search, nation, code }: View) {
   const found = unlessFailed(search);
   if (found === null || code === "") return null;
@@ -169,8 +165,8 @@ function alsoOf({ search, nation, code }: View) {
 }
 
 /**
- * Writes a sentence with the other year's medians if there are only two years, because there is no picture of two years.
- * Otherwise the text is empty. It is also empty around a place, because the trend is then the nation's.
+ * Writes the other year's medians if there are only two years, because there is no picture of two years. Empty around a
+ * place, because the trend is then the nation's.
  */
 function yearBefore({ choice, trends, scope }: View): string {
   if (choice.near !== null) return "";
@@ -197,11 +193,7 @@ function nothingOf(view: View): Nothing {
   });
 }
 
-/**
- * Says that a place isn't known, or asks which of several places is meant.
- * @param isState whether the URL names a state
- * @param dropped further parameters that the links remove
- */
+/** @param isState whether the URL names a state @param dropped further parameters that the links to places remove */
 function unknownText(
   { text, namesakes, likely }: UnknownPlace,
   isState: boolean,
@@ -229,7 +221,6 @@ function unknownText(
   return { title: "Nothing was found", why, ways };
 }
 
-/** The place as its field shows it. */
 export const placeShown = (choice: Choice, unknown: UnknownPlace | null) =>
   unknown === null
     ? placeTitle(choice) || "Whole nation"

@@ -44,12 +44,9 @@ import {
 /** Lists hospitals, with what a patient pays, and the amounts as dots on one scale. */
 
 const unusualFactor = 4;
-/** Maximum hospitals in a sentence for citing. */
 const mostCited = 5;
-/** How many rows a saved picture may have. */
 const pictureRows = [5, 10, 25];
 
-/** Writes the figure by which a list is sorted, or the charge if the list is sorted by name. */
 function citedAmount(entry: Priced, sort: string, year: number): string {
   const { submitted_charge: charged, medicare_allowed: allowed, services, distance } = entry;
   if (sort === "pays") return `you pay ${money(shareOf(allowed, year))}`;
@@ -97,7 +94,6 @@ export function Facilities({ view, words, scope }: PictureProps & { scope: Proce
   const count = list.facilities;
   const place = isNear ? `-${choice.near}-${choice.within}mi` : choice.state ? `-${choice.state}` : "";
   const name = `opps-${source.data_version}-${code}${place}`;
-  /** Gets all hospitals of the list, in the list's order. */
   const all = async () => {
     const found = await viewOnce((ask) => rowsAt(paths.all, ask));
     if (found instanceof Failure) throw found;
@@ -110,7 +106,6 @@ export function Facilities({ view, words, scope }: PictureProps & { scope: Proce
     ...(isNear ? [] : [ratioColumn]),
     servicesColumn,
   ];
-  /** A row's texts and amounts, for the screen and a saved file. The letter is empty unless the hospital is compared. */
   const drawnOf = ({ letter, entry }: Listed): Required<Omit<DrawnRow, "mark" | "isStrong">> => {
     const { facility, city, state, zip, distance, services } = entry;
     const { submitted_charge: charged, medicare_allowed: allowed } = entry;
@@ -149,13 +144,12 @@ export function Facilities({ view, words, scope }: PictureProps & { scope: Proce
     const kind = [letter && "pinned", isChoice && "choice"].filter(Boolean).join(" ");
     return { key: letter || ccn, kind, onClick, cells: [name, ...texts], amounts };
   };
-  /** Returns the compared hospitals, followed by the others that a list of `count` rows shows. */
   const rowsFor = (count: number): Listed[] => [
     ...top,
     ...notCompared.slice(0, Math.max(0, count - counted)).map((entry) => ({ letter: "", entry })),
   ];
   const shown = rowsFor(choice.shown);
-  /** Makes the drawing for a saved file. A sentence replaces a column that has the same text in each row. */
+  /** A sentence replaces a column that has the same text in each row. */
   const pictureOf = (count = choice.shown) => {
     const rows = rowsFor(count).map(drawnOf);
     const isSame = (i: number) => rows.length > 2 && rows.every(({ texts }) => texts[i] === rows[0].texts[i]);

@@ -62,7 +62,6 @@ export function Hospital({ url }: { url: URL }) {
 interface ShownProps {
   view: HospitalView;
   sorted: Sorted;
-  /** How many procedures the list shows. */
   shown: number;
 }
 
@@ -130,14 +129,12 @@ function Near({ near, view }: { near: FacilitiesAnswer; view: HospitalView }) {
     ["Miles", "number"],
     ...(nearby ? [paysColumn, chargeColumn].map(({ title, kind }) => [title, kind]) : []),
   ];
-  /** What a patient pays at another hospital for the same procedure, and what that hospital charges. */
   const amountsAt = (ccn: string) => {
     if (!nearby) return [];
     const doing = nearDoing?.data.find((one) => one.ccn === ccn);
     if (!doing || !isPriced(doing)) return ["–", "–"];
     return [shareOf(doing.medicare_allowed, view.answer.source.data_year), doing.submitted_charge].map(money);
   };
-  /** A link that compares the two hospitals or shows the other's price, or why there is no price. */
   const priceAt = (ccn: string, name: string) => {
     if (!nearby) return null;
     const doing = nearDoing?.data.find((one) => one.ccn === ccn);

@@ -9,7 +9,7 @@ import { maxShown, nextShown } from "./choice.ts";
 import { choose, withParameters } from "./location.ts";
 import { YearLinks } from "./without-script.ts";
 
-/** Building blocks of forms and lists: fields with their errors, buttons, actions on the server, and texts of failures. */
+/** Fields with their errors, buttons, actions on the server, and texts of failures. */
 
 export function useAction() {
   const [failure, setFailure] = useState<Failure | null>(null);
@@ -33,7 +33,7 @@ export function sentenceOf({ status, type, message }: Failure): string {
   return `${message[0].toUpperCase()}${message.slice(1)}${/[.?!]$/.test(message) ? "" : "."}`;
 }
 
-/** The error of a field; empty if the failure concerns another field. */
+/** The text of a failure that concerns a field; otherwise empty. */
 export function errorOf(failure: Failure | null, param: string): string {
   if (failure?.param !== param) return "";
   if (failure.type === "missing_parameter") return "This is needed.";
@@ -97,7 +97,6 @@ export function Field(props: FieldProps) {
   </div>`;
 }
 
-/** The years of the data versions, newest first. */
 export const yearsOf = (datasets: readonly Dataset[]): string[] =>
   [...new Set(datasets.map(({ data_year }) => String(data_year)))].sort(d3.descending);
 
@@ -128,7 +127,7 @@ interface OpenerProps {
 export const Opener = ({ name, card, isOpen, onClick }: OpenerProps) =>
   html`<button type="button" class="plain" aria-expanded=${isOpen} aria-describedby=${card} onClick=${onClick}>${name}</button>`;
 
-/** A button that opens a menu, which `children` makes. The menu closes on Escape, and when the focus moves elsewhere. */
+/** A button that opens a menu. The menu closes on Escape, and when the focus moves to another element. */
 export function Menu({
   name,
   card,
@@ -151,11 +150,9 @@ export function Menu({
 }
 
 interface MoreProps {
-  /** How many rows the URL asks for. */
+  /** Number of rows that the URL asks for. */
   shown: number;
-  /** How many rows are in the list. */
   listed: number;
-  /** How many rows there are. */
   count: number;
 }
 

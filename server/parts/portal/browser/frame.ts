@@ -5,7 +5,7 @@ import { useOwnKey } from "./key.ts";
 import { inPlace, inYear, useLocation } from "./location.ts";
 import { tabTitle } from "./words.ts";
 
-/** Shows a page of the portal below the header of all pages. */
+/** Shows a page below the header that all pages but embedded ones have. */
 
 export type Page = ComponentType<{ url: URL }>;
 

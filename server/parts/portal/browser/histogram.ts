@@ -29,13 +29,13 @@ import {
 import { hospitals, isPriced, leastForQuartiles } from "./words.ts";
 
 /**
- * Draws the distribution of charges on a logarithmic axis: as dots if there are only a few hospitals, else as bars.
- * Below, what Medicare allows is drawn on the same axis: the median, or each amount if there are only a few hospitals.
+ * Draws charges on a logarithmic axis: as dots if there are only a few hospitals, else as bars. What Medicare allows is
+ * drawn below, on the same axis.
  */
 
 /** Space on both sides of the drawing, in pixels. */
 const [left, right] = [40, 14];
-/** Width in pixels for which dots and marks are placed without overlap. At larger widths, they don't overlap either. */
+/** Width in pixels for which dots and marks are placed so that they don't overlap. */
 const leastWidth = 240;
 
 export function Histogram({ view, scope }: { view: View; scope: ProcedureAnswer }) {
@@ -162,7 +162,6 @@ export function Histogram({ view, scope }: { view: View; scope: ProcedureAnswer 
 const dotRadius = 8;
 const leastRadius = 2;
 
-/** Places a dot for each price. The dots are smaller if they don't fit otherwise. */
 function swarm(prices: readonly Priced[], x: Scale, middle: number, room: number) {
   for (let radius = dotRadius; ; radius--) {
     const dots = swarmOf(prices, x, middle, radius);
@@ -172,7 +171,7 @@ function swarm(prices: readonly Priced[], x: Scale, middle: number, room: number
 }
 
 /**
- * Places dots as near to the middle as possible without overlap. The x of a dot is in percent.
+ * Places dots near the middle without overlap. The x of a dot is in percent.
  * @param prices in ascending order of charges
  */
 function swarmOf(prices: readonly Priced[], x: Scale, middle: number, radius: number) {
@@ -227,7 +226,6 @@ interface MarksProps {
   marks: readonly { letter: string; entry: Priced }[];
   x: Scale;
   floor: number;
-  /** Finds the vertical position of the mark of a hospital's charge. */
   chargeY: (ccn: string) => number;
   allowedY: number;
 }
@@ -255,7 +253,7 @@ function Marks({ marks, x, floor, chargeY, allowedY }: MarksProps) {
   });
 }
 
-/** Finds how many pixels each shape is moved, so that none covers another one. @param places in percent */
+/** Finds how many pixels to move each shape, so that none covers another. @param places in percent */
 function stacked(places: readonly number[]): number[] {
   const rows: number[] = [];
   for (const [i, at] of places.entries()) {

@@ -32,7 +32,7 @@ import {
   whatYouPay,
 } from "./words.ts";
 
-/** Makes the view of a hospital's page from the API's answers, and puts it into words. The server does the same. */
+/** Makes the view of a hospital's page from the API's answers, and puts it into words, in the browser and on the server. */
 
 export const nearMiles = 25;
 export const nearShown = 8;
@@ -40,16 +40,15 @@ export const nearShown = 8;
 export interface HospitalView {
   /** The data year or version in the URL if it isn't served; null otherwise. The newest is shown instead. */
   gone: string | null;
-  /** The trend's data versions in the URL that aren't served. They are left out. */
+  /** The trend's data versions in the URL that aren't served. They are left out. Empty if `gone` isn't null. */
   goneVersions: string[];
   answer: FacilityAnswer;
-  /** Code of the chosen procedure, whose charge comes first; null if none is chosen. */
+  /** Code of the chosen procedure, as in the URL; null for none. */
   code: string | null;
   /** The chosen procedure if the hospital has a price for it, or else its most frequent one; undefined without prices. */
   procedure: FacilityRow | undefined;
   /**
-   * The procedure whose prices at nearby hospitals are shown. It is the chosen procedure if any hospital has a price for
-   * it, or else `procedure`.
+   * The procedure whose prices nearby are shown: the chosen one if any hospital has a price for it, or else `procedure`.
    */
   nearby: (Procedure & { code: string }) | undefined;
   own: FacilityTrendsAnswer | null;
@@ -112,13 +111,12 @@ export function hospitalViewOf(
   };
 }
 
-/** Parameters that make the URL of a hospital's page permanent: the data versions that are shown. */
 export const lastingOfHospital = ({ answer, trends }: HospitalView) => ({
   year: answer.source.data_version,
   versions: trends?.source.data_versions.join(",") ?? null,
 });
 
-/** Says that no hospital has a CCN. Links to the hospital that may be meant, such as 050697 for 50697 or 05-0697. */
+/** Links to the hospital that may be meant, such as 050697 for 50697 or 05-0697. */
 function noHospitalText(ccn: string, year: string | null, ask: Ask): Nothing {
   const whole = ccn
     .replaceAll(/[-.\s]|%20/g, "")
@@ -141,7 +139,6 @@ function noHospitalText(ccn: string, year: string | null, ask: Ask): Nothing {
   };
 }
 
-/** Returns a procedure for which hospitals have prices; undefined for any other. @param code as in the URL */
 function priced(code: string, year: string | null, ask: Ask) {
   // Words and other texts aren't asked for: a browser shows each refused request on its console.
   if (!/^\d{4}$/.test(code)) return undefined;
@@ -158,8 +155,8 @@ export const whyUnpriced = (one: Pick<Entry, "status"> | undefined): string =>
       : "";
 
 /**
- * Writes three texts, which may be empty. `own` is about the chosen procedure or a lack of prices, `share` says what "you
- * pay" means, and `further` is about all procedures.
+ * Writes texts, which may be empty: `own` is about the chosen procedure or a lack of prices, `share` says what "you pay"
+ * means, and `further` is about all procedures.
  */
 export function hospitalText({
   answer: { data, facility, source },
@@ -210,7 +207,6 @@ function medianOf(numbers: number[]): number {
   return (sorted[Math.floor(half)] + sorted[Math.ceil(half)]) / 2;
 }
 
-/** Describes a hospital's page for link previews. */
 export function hospitalDescription(view: HospitalView): string {
   const { source } = view.answer;
   const { own, further } = hospitalText(view);

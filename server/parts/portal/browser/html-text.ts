@@ -14,7 +14,6 @@ interface Pieces {
   exprs: ComponentChild[];
 }
 
-/** HTML to which steps add. */
 interface Draft extends Pieces {
   /** The text after the last component. */
   text: string;
@@ -35,7 +34,6 @@ class Field {
     Object.defineProperty(this, `${mark}${index}`, { value: this, enumerable: true });
   }
 
-  /** Returns the text that stands for the value within an attribute's text. */
   toString(): string {
     return `${mark}${this.index}${mark}`;
   }
@@ -57,7 +55,6 @@ const parse = htm.bind<Element>((type, attributes, ...children) => ({
 }));
 
 type Values = readonly unknown[];
-/** Adds a part of a template to the HTML, with the template's values. */
 type Step = (draft: Draft, values: Values) => void;
 
 const steps = new WeakMap<TemplateStringsArray, Step[]>();
@@ -130,7 +127,7 @@ function attributeStep(type: string, name: string, value: unknown): TextStep {
   };
 }
 
-/** Returns a function that reads an attribute from a template's values; undefined if the attribute has no values. */
+/** Returns a function that reads an attribute from a template's values; undefined for a fixed attribute. */
 function reader(value: unknown): ((values: Values) => unknown) | undefined {
   if (value instanceof Field) return (values) => values[value.index];
   if (typeof value !== "string" || !value.includes(mark)) return undefined;

@@ -9,7 +9,7 @@ import { curlOf } from "./programs.ts";
 
 /** Shows a new key, and lets visitors paste their own key. */
 
-/** Returns the visitor's own key. The component updates when the key changes, even in another tab. */
+/** Updates the component when the visitor's key changes, even in another tab. */
 export const useOwnKey = () => useReadAt(ownKey, keyChanged, "storage");
 
 /**
@@ -40,7 +40,7 @@ export function NewKey({ value }: { value: string }) {
 
 const keyLength = 53;
 
-/** A form for pasting a key. The key is stored if the server knows it. */
+/** A pasted key is stored only if the server knows it. */
 export function PasteKey({ done = () => {} }: { done?: () => void }) {
   const [text, setText] = useState("");
   const { failure, isBusy, run } = useAction();

@@ -25,7 +25,7 @@ interface Made {
 
 const defaultOverlapHours = 24;
 
-/** Formats an ISO time to the minute, in UTC like the server's days. */
+/** To the minute, in UTC like the server's days. */
 const timeOf = (time: string) => `${time.slice(0, 10)} ${time.slice(11, 16)}`;
 const stateWords = (key: KeyRow) =>
   key.state !== "active" ? key.state : key.expires === null ? "works" : `works until ${timeOf(key.expires)}`;

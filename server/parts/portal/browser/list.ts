@@ -44,7 +44,7 @@ export interface Row {
 interface Amounts {
   charged: number;
   allowed: number;
-  /** The median to compare the row with; null if there are too few hospitals. */
+  /** The median to compare the row with; null to draw none. */
   median: number | null;
 }
 
@@ -63,8 +63,8 @@ interface ListProps {
 }
 
 /**
- * The elements have ARIA roles, because `display: grid` removes a table's native roles. Screen readers skip the dots: each
- * row says its amounts. On a narrow screen, the style sheet writes the column's title into each cell except the name's.
+ * The elements have ARIA roles, because `display: grid` removes a table's native roles. Screen readers skip the dots,
+ * because each row says its amounts.
  */
 export function List({ label, columns, rows, sorted, scale }: ListProps) {
   const others = columns.filter(({ beside }) => beside !== undefined);
@@ -136,11 +136,10 @@ function DotsAxis({ x }: { x: Scale | null }) {
   </svg></div>`;
 }
 
-/** Measures in pixels. `gap` is the space between columns, and between rows. */
+/** In pixels. `gap` is the space between columns and between rows. */
 const [lineHeight, gap, markWidth] = [16, 10, 17];
 
 interface Drawn {
-  /** The letter of a compared hospital; empty for other hospitals. */
   letter?: string;
   name: string;
   /** A line below the name. */
@@ -156,7 +155,6 @@ export interface DrawnRow extends Drawn {
 }
 
 interface DrawingProps {
-  /** The heads of the columns after the name. */
   heads: readonly Drawn[];
   rows: readonly DrawnRow[];
   /** A scale from dollars to percent of the width, if the rows have amounts. */
@@ -165,11 +163,9 @@ interface DrawingProps {
 
 const marks: Readonly<Record<string, Kind>> = { allowed: "allowed", charge: "charge" };
 
-/** The heads of columns for a saved file. */
 export const headsOf = (columns: readonly ListColumn[]): Drawn[] =>
   columns.map(({ title, sort }) => ({ name: title, mark: marks[sort], isStrong: sort === paysColumn.sort }));
 
-/** Draws a table for a saved file. A row has its name, its texts, and its amounts as dots. Long names are wrapped. */
 export function TableDrawing({ heads, rows, x }: DrawingProps) {
   const [nameWidth, dotsWidth] = x ? [heads.length > 5 ? 230 : 310, 190] : [170, 0];
   const step = (drawingWidth - nameWidth - dotsWidth) / heads.length;
@@ -224,9 +220,6 @@ function DrawnName({ letter, mark, lines, middle, end }: DrawnNameProps) {
   </g>`;
 }
 
-/**
- * The legend of the dots. A narrow screen has no legend, because the marks are in the rows.
- * @param median names the median that is drawn as a line; null if no line is drawn
- */
+/** @param median names the median that is drawn as a line; null if no line is drawn */
 export const DotsLegend = ({ median }: { median: string | null }) =>
   html`<span class="wide-only"><${Key} kind="charge" /> charge, <${Key} kind="allowed" /> allowed${median !== null && html`, <svg class="key" width="9" height="11" aria-hidden="true"><line class="median" x1="4.5" x2="4.5" y2="11" /></svg> ${median}`}</span>`;

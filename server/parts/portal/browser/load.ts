@@ -113,7 +113,6 @@ const signupOffer = (text: string, more: string) =>
     ? "You get one from whoever runs this server. Paste yours:"
     : html`<a href="/signup">${text}</a>${more}`;
 
-/** Shows a warning if the numbers are invented, or only a part of what CMS published. */
 export function WarningBand({ caveat }: { caveat: string | undefined }) {
   const warning = caveat === undefined ? null : warningOf(caveat);
   return (
@@ -122,7 +121,6 @@ export function WarningBand({ caveat }: { caveat: string | undefined }) {
   );
 }
 
-/** Shows a note about the data version, with its link to the newest version. */
 export function VersionNote({ note }: { note: Note | null }) {
   const newest = note?.link && html`<a href=${withParameters(note.link.changes ?? {})}>${note.link.text}</a>`;
   return note && html`<p class=${note.isGone ? "band wrong" : "under"}>${note.text} ${newest}</p>`;

@@ -7,7 +7,7 @@ import type { Way } from "./nothing.ts";
 
 const changed = "hcqs-location";
 
-/** Returns a value. Each of the window events reads the value again and updates the component. */
+/** Returns the value of `read`. After each of the window events, the component reads the value again. */
 export function useReadAt<T>(read: () => T, ...events: string[]): T {
   const [value, setValue] = useState(read);
   // This must listen before a child's effect changes the URL. Layout effects run before all other effects.
@@ -60,8 +60,8 @@ export function settle(changes: Record<string, string | null>): void {
 }
 
 /**
- * Returns the URL of another choice. A new year removes `versions`, and a new place removes a sort by distance. Another
- * list is short at first.
+ * Returns the URL of another choice. A change of `year` removes `versions`, and a change of `near` removes a sort by
+ * distance. Another list is short at first.
  */
 export function chosenAt(changes: Record<string, string | null>): string {
   const isSameList = "with" in changes || "sort" in changes;
@@ -78,8 +78,8 @@ export function chosenAt(changes: Record<string, string | null>): string {
 export const choose = (changes: Record<string, string | null>): void => go(chosenAt(changes));
 
 /**
- * Returns the URL with one more hospital to compare, or without the hospital if it is already compared. If no more can be
- * compared, the URL stays the same.
+ * Returns the URL that adds a hospital to the compared hospitals, or removes it from them. If no more can be compared, the
+ * URL stays the same.
  */
 export function pinnedAt(shown: Choice, ccn: string): string {
   // Since the view was drawn, the visitor may have added or removed other hospitals.
@@ -93,7 +93,6 @@ export function pinnedAt(shown: Choice, ccn: string): string {
 
 export const pin = (shown: Choice, ccn: string): void => go(pinnedAt(shown, ccn));
 
-/** Returns the URL of a page with the chosen year. @param path as in a URL */
 export function inYear(path: string, parameters: Record<string, string | null> = {}): string {
   const query = new URLSearchParams();
   setParameters(query, { year: context.url().searchParams.get("year"), ...parameters });

@@ -11,7 +11,7 @@ import { letterWidth, Steps, useSteps } from "./picture.ts";
 import { stateName, states, statesText, whyMissing } from "./states.ts";
 import { isFew, leastForQuartiles } from "./words.ts";
 
-/** Draws the states, coloured by median charge. A click chooses a state. */
+/** Draws the states, coloured by median charge. */
 
 const [mapWidth, mapHeight] = [975, 610];
 const mostColours = 6;
@@ -28,14 +28,10 @@ const boxes: Readonly<Record<string, readonly [x: number, y: number]>> = { DC: [
 const boxPath = ([x, y]: readonly [number, number]) =>
   `M${x},${y}h${boxSize.width}v${boxSize.height}h-${boxSize.width}z`;
 
-/** Draws a state's outline, in the colours of the element around it. */
 const outlineOf = (code: string) =>
   html`${code !== "PR" && html`<use href=${`${context.settings.states}#${code}`} />`}${boxes[code] && html`<path d=${boxPath(boxes[code])} />`}`;
 
-/**
- * Returns the colour of level `i` of `colours` levels. The first and the last level have the extreme colours, and a
- * single level a middle colour.
- */
+/** The first and the last level have the extreme colours, and a single level has a middle colour. */
 const colourAt = (i: number, colours: number) =>
   `var(--map-${colours < 2 ? 3 : Math.round((i * (mostColours - 1)) / (colours - 1))})`;
 
@@ -169,7 +165,6 @@ function Legend({ edges, swatches }: LegendProps) {
   </svg></div>`;
 }
 
-/** Names or counts the states without prices. Gives a reason only for Maryland. */
 function gapsText(rows: Map<string, StateRow>, reasons: Map<string, string>): string {
   if (rows.size === 0) return "";
   const missing = statesOnMap.filter((code) => !rows.has(code));

@@ -48,9 +48,8 @@ export interface Nothing {
   why: string;
   /** URL of a page about something that this data can't have. */
   see?: string;
-  /** Text before the matches. */
   before?: string;
-  /** The procedures or places that words may mean. */
+  /** Links to the procedures, places or hospitals that words may mean. */
   matches?: (Way & { detail: string })[];
   ways: Way[];
 }
@@ -72,7 +71,6 @@ interface Named {
 /** The meaning of words that name no procedure. It may be a place that isn't known. */
 export type OtherMeaning = Named | { unknown: UnknownPlace };
 
-/** Maximum number of hospitals that words for a procedure may name. */
 const mostHospitals = 5;
 /** Maximum number of procedures that words may mean besides the one that is shown. */
 const mostOthers = 4;
@@ -99,7 +97,6 @@ export function otherMeaning(words: string, year: string | null, ask: Ask): Othe
   return namesCounty(words) ? { unknown: { ...unknown, likely } } : null;
 }
 
-/** Says that words for a procedure name a place or hospitals, and links to those. */
 export function otherText(words: string, { places, hospitals }: Named): Nothing {
   const said = `“${printable(words)}”`;
   const here = { q: null, procedure: null, ...nowhere };
@@ -124,7 +121,7 @@ export function otherText(words: string, { places, hospitals }: Named): Nothing 
   };
 }
 
-/** Text of the link to Medicare's prices. @param see its URL */
+/** Text of a link to Medicare's site. @param see the link's URL */
 export const seeTitle = (see: string) =>
   see.includes("procedure-price-lookup")
     ? "Look it up in Medicare's own price lookup"
@@ -132,7 +129,7 @@ export const seeTitle = (see: string) =>
 
 const absentIn = (search: SearchAnswer | Failure): readonly Absent[] => search.absent ?? [];
 
-/** Says what the data can't have, and which words are ignored; empty if neither. Then Enter doesn't choose a match. */
+/** Says what the data can't have, and which words are ignored; empty if neither. */
 export function doubtOf(search: SearchAnswer | Failure): string {
   const absent = absentIn(search).map(({ name }) => `${name}: not in this data.`);
   const ignored = search instanceof Failure ? [] : search.query.ignored;
@@ -157,7 +154,6 @@ export function onlyMeant(search: SearchAnswer | Failure): string | null {
   return only.type === "procedure" ? only.code : null;
 }
 
-/** Links to the procedures that words may mean, in the place among the words. */
 function matchesOf(search: SearchAnswer | Failure) {
   if (search instanceof Failure) return [];
   return search.data.flatMap((one) => {
@@ -167,7 +163,6 @@ function matchesOf(search: SearchAnswer | Failure) {
   });
 }
 
-/** Returns what else words may mean if they are taken for one procedure. */
 export const alsoMeant = (search: SearchAnswer | Failure): Way[] => [
   ...otherReading(search),
   ...matchesOf(search).slice(1, 1 + mostOthers),
@@ -177,7 +172,7 @@ export const alsoMeant = (search: SearchAnswer | Failure): Way[] => [
 export const isAsking = (search: SearchAnswer | Failure): boolean =>
   surelyMeant(search) === null || alsoMeant(search).length > 0;
 
-/** Returns the search with an ambiguous word's other meaning: `knee replacement` in Oklahoma for `knee replacement ok`. */
+/** Links to an ambiguous word's other meaning, such as `knee replacement` in Oklahoma for `knee replacement ok`. */
 function otherReading(search: SearchAnswer | Failure): Way[] {
   const other = search instanceof Failure ? null : search.query.alternative;
   if (!other) return [];
@@ -186,11 +181,10 @@ function otherReading(search: SearchAnswer | Failure): Way[] {
   return [{ text, changes: { procedure: null, q, ...(state !== undefined && { ...nowhere, state }) } }];
 }
 
-/** Asks whether the one procedure that words may mean is meant. */
 export const questionText = (words: string, title: string) =>
   `Did you mean “${title}”? You typed “${printable(words)}”.`;
 
-/** Says that words may mean several procedures. @param several text for the procedures */
+/** @param several text for the procedures */
 export const severalText = (words: string, several: string) => `“${printable(words)}” may mean ${several}`;
 
 /** Answers words that don't surely mean one procedure. What this data can't have comes first. */
@@ -224,11 +218,9 @@ export function searchText(words: string, search: SearchAnswer | Failure): Nothi
   };
 }
 
-/** Joins the words by which a procedure group was found, and the group's code and name. */
 export const detailOf = (group: { code: string; name: string; matched?: string[] | undefined }) =>
   [...(group.matched ?? []), `${group.code} ${group.name}`].join(" · ");
 
-/** Says that no procedure matches a visitor's words, and why. */
 export const nothingMatches = (words: string) =>
   `Nothing matches “${printable(words)}”. ${noMatchText(words)}`;
 

@@ -55,7 +55,6 @@ export interface OpenApi {
   paths: Record<string, { get: Described }>;
 }
 
-/** Replaces each reference within a part of a document by what it refers to. */
 export function resolved(part: unknown, document: object): unknown {
   if (typeof part !== "object" || part === null) return part;
   if (Array.isArray(part)) return part.map((one) => resolved(one, document));
@@ -143,7 +142,7 @@ const examplesOf = (parameters: readonly Parameter[]) =>
     ),
   );
 
-/** Lists a schema's fields. Nested fields have paths such as `data[].ccn`. */
+/** Nested fields have paths such as `data[].ccn`. */
 function fieldsOf(schema: Schema, place: string): { name: string; type: string; description: string }[] {
   const choices = (schema.anyOf ?? schema.oneOf ?? []).flatMap((one) => fieldsOf(one, place));
   const items = schema.items === undefined ? [] : fieldsOf(schema.items, `${place}[]`);

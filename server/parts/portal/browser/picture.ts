@@ -159,7 +159,6 @@ interface ShapeProps extends PlaceProps {
   size?: number;
 }
 
-/** Draws a circle for charges, a lozenge for allowed amounts. */
 export function Shape({ kind, size = 5, ...place }: ShapeProps) {
   const half = size * 1.25;
   return html`<${Place} ...${place}>${
@@ -188,7 +187,6 @@ export function Letter({ letter }: { letter: string }) {
 
 interface ChipProps {
   text: string;
-  /** The URL without the choice that the chip names. */
   href: string;
   letter?: string;
   /** CSS selector of the element that gets the focus after the chip is removed. */
@@ -209,7 +207,7 @@ interface AmountsTextProps {
   amounts: readonly number[];
 }
 
-/** Shows the amounts of a few hospitals as text. If they don't fit, only the lowest and the highest are shown. */
+/** If the amounts don't fit, only the lowest and the highest are shown. */
 export function AmountsText({ x, y, title, amounts }: AmountsTextProps) {
   const texts = [...new Set(amounts.toSorted((a, b) => a - b).map(money))];
   const all = texts.join(", ");

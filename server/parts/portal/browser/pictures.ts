@@ -89,7 +89,6 @@ interface ComparedLine {
   write: (amount: number) => string;
 }
 
-/** The sentences about the compared hospitals, for citing. */
 function citedOf({ title, found }: ExploreWords, year: number): string {
   const own = found?.own.flatMap(({ name, clause }) => (name === null ? [] : [name + textOf(clause)])) ?? [];
   return own.length === 0 ? "" : `${title || year}: ${own.join(" ")}`;
@@ -97,7 +96,6 @@ function citedOf({ title, found }: ExploreWords, year: number): string {
 
 const milesAway = (miles: number) => milesText(miles, false);
 
-/** Compares the chosen hospitals side by side. The picture of the years shows their amounts in other years. */
 export function Compared({ view, words }: PictureProps) {
   const { pinned, datasets, choice } = view;
   const scope = unlessFailed(view.scope);
@@ -153,7 +151,6 @@ export function Compared({ view, words }: PictureProps) {
     ...{ letter, ccn, name: entry?.facility ?? ccn },
     place: entry ? `${entry.city}, ${entry.state}` : "",
   }));
-  /** A row of the saved file for each hospital and year. */
   const prices = pinned.flatMap((one) =>
     years.flatMap((year) => {
       const price = pricesIn(year, one);

@@ -8,12 +8,10 @@ interface Caption {
   title: string;
   sentence: string;
   source: string;
-  /** Whether a band says that the numbers are invented. */
   isSample: boolean;
 }
 
 const margin = 24;
-/** Width of the drawings in a saved picture, in pixels. It doesn't depend on the width of the window. */
 export const drawingWidth = 940;
 const sample = {
   text: "Synthetic sample: nothing here is real.",
@@ -111,14 +109,14 @@ function standalone(host: Element, { title, sentence, source, isSample }: Captio
 
 let pen: CanvasRenderingContext2D | null | undefined;
 
-/** Measures a line of text in a picture, in pixels. */
+/** Width of a line of text in a picture, in pixels. */
 export function widthOf(text: string, size: number, weight = 400): number {
   pen ??= document.createElement("canvas").getContext("2d");
   if (pen) pen.font = `${weight} ${size}px ${font}`;
   return pen?.measureText(text).width ?? 0;
 }
 
-/** Breaks a text into lines of at most a width in pixels, between words, or within a word that is longer than a line. */
+/** Breaks a text into lines of at most a width in pixels. Breaks a word only if it is longer than a line. */
 export function linesOf(text: string, width: number, size: number, weight = 400): string[] {
   const fits = (line: string) => widthOf(line, size, weight) <= fullLine * width;
   const lines = [""];
@@ -146,7 +144,6 @@ function styledCopy(drawing: SVGSVGElement): SVGSVGElement {
   return copy;
 }
 
-/** Replaces references to the file of outlines by the outlines. */
 async function bringIn(picture: SVGElement): Promise<void> {
   const uses = [...picture.querySelectorAll("use")];
   if (uses.length === 0) return;
@@ -179,7 +176,7 @@ async function pngOf(svg: string, picture: SVGElement): Promise<Blob> {
 
 export type FigureCell = string | number | null;
 
-/** Writes CSV by RFC 4180, with at most two decimals. */
+/** Writes CSV by RFC 4180. Numbers have at most two decimals. */
 export function csvOf(lines: readonly (readonly FigureCell[])[]): Blob {
   const field = (cell: FigureCell) => {
     const text = String((typeof cell === "number" ? Math.round(100 * cell) / 100 : cell) ?? "");

@@ -25,7 +25,6 @@ export function Sentence({ words, view }: { words: ExploreWords; view: View }) {
 interface PricesProps {
   words: ExploreWords;
   code: string;
-  /** The warning and the note, which stand below the heading. */
   band: ComponentChild;
 }
 
@@ -55,7 +54,6 @@ function Prices({ words: { found, nothing, also }, code, band }: PricesProps) {
 const shown = (word: Word) =>
   typeof word === "string" ? word : html`<span class=${word.kind}>${word.text}</span>`;
 
-/** Shows the place and the compared hospitals, with links to remove them. */
 export function Chips({ view: { choice, pinned, scope, unknown } }: { view: View }) {
   const place = unknown ? "" : placeTitle(choice);
   // Offers the next larger radius. If nothing is found, the text links to larger circles.

@@ -49,14 +49,11 @@ import { isFew, nameOf, orderText, paysTitle, shareOf, standingText, titleOf } f
 
 /** Lists a hospital's procedures, and compares its charges with the medians of nation and state. */
 
-/**
- * Divides a charge by a place's median charge. Returns 0 if there is no other hospital, so that the row comes last in
- * descending order.
- */
+/** Returns 0 if there is no other hospital, so that the row comes last in descending order. */
 const comparedWith = (row: FacilityRow, { facilities, median_charge }: Standing) =>
   facilities === 1 ? 0 : row.submitted_charge / median_charge;
 
-/** Functions by the name of a sort order. They return the value by which a row is sorted. */
+/** Sort keys of a row, by the order's name in the URL. */
 const keys: Readonly<Record<string, (row: FacilityRow) => number | string>> = {
   name: titleOf,
   pays: (row) => row.medicare_allowed,
@@ -67,7 +64,7 @@ const keys: Readonly<Record<string, (row: FacilityRow) => number | string>> = {
   services: (row) => row.services ?? 0,
 };
 
-/** Reads the order of the list. By default, the highest charge relative to the nation's median comes first. */
+/** By default, the highest charge relative to the nation's median comes first. */
 export function sortedBy(parameters: URLSearchParams): Sorted {
   const sort = parameters.get("sort") ?? "";
   if (!Object.hasOwn(keys, sort)) return { sort: "nation", order: "desc" };
@@ -89,7 +86,6 @@ interface StandingsProps {
   sorted: Sorted;
   /** Code of the chosen procedure, whose row comes first; null if no procedure is chosen. */
   chosen: string | null;
-  /** How many procedures the list shows. */
   shown: number;
   /** Text below the list on a narrow screen, and for citing. */
   note: string;
@@ -129,7 +125,6 @@ export function Standings({ answer, lasting, datasets, sorted, chosen, shown, no
     },
     servicesColumn,
   ];
-  /** A row's texts and amounts, for the screen and for a saved file. */
   const drawnOf = (row: FacilityRow) => {
     const { submitted_charge: charged, medicare_allowed: allowed, services, national } = row;
     const texts = [
@@ -197,7 +192,7 @@ function useSearch(words: string, version: string): SearchAnswer | Failure | nul
   return found?.of === words ? found.answer : null;
 }
 
-/** Says why the list is empty. @param found the API's answer to the words; null before it arrives */
+/** Says why the list is empty. @param found see `useSearch` */
 function searchedText(words: string, found: SearchAnswer | Failure | null): string {
   if (found === null) return isShort(words) ? shortText(words) : "Searching…";
   if (found instanceof Failure)
@@ -209,7 +204,6 @@ function searchedText(words: string, found: SearchAnswer | Failure | null): stri
   );
 }
 
-/** The charge compared with a place's median; a dash if no other hospital there has a price. */
 const besideText = (charged: number, { facilities, median_charge }: Standing) =>
   facilities === 1 ? "–" : change(Math.round((charged / median_charge - 1) * 100));
 

@@ -5,8 +5,8 @@ import { Frame, type Page } from "./frame.ts";
 import { followLinks } from "./location.ts";
 
 /**
- * Shows a page in the browser. Each page's module calls this. The elements that the server has drawn are used again, and
- * attributes that differ are corrected, which `hydrate` wouldn't do.
+ * Shows a page in the browser. The elements that the server has drawn are used again, and attributes that differ are
+ * corrected, which `hydrate` wouldn't do.
  */
 export function start(page: Page): void {
   begin();

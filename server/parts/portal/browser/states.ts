@@ -2,7 +2,7 @@ import { isCountyNamed } from "../../../../engine/search/counties.ts";
 import { counted, printable } from "../../../shared/browser/format.ts";
 import { Failure } from "./answers.ts";
 
-/** Names of the states and their FIPS codes, which the map uses, and unknown and mistyped names of places. */
+/** The states' names and FIPS codes, and unknown or mistyped names of places. */
 
 export const states: Readonly<Record<string, { name: string; fips: string }>> = Object.fromEntries(
   `AL 01 Alabama,AK 02 Alaska,AZ 04 Arizona,AR 05 Arkansas,CA 06 California,CO 08 Colorado,CT 09 Connecticut,
@@ -29,7 +29,6 @@ export const stateOf = (text: string): string | undefined =>
     [code, states[code].name].some((one) => one.toLowerCase() === text.toLowerCase()),
   );
 const withArticle = new Set(["DC", "MP", "VI"]);
-/** A state's name for use within a sentence, with an article if it needs one. */
 export const stateInSentence = (code: string) => `${withArticle.has(code) ? "the " : ""}${stateName(code)}`;
 
 /** Counts the states, and names the District of Columbia and the territories: "49 states, DC and Puerto Rico". */
@@ -45,7 +44,7 @@ export function statesText(codes: readonly string[]): string {
 
 export const whyMaryland =
   "Maryland sets its own hospital prices, so Medicare's file leaves its hospitals out";
-/** @param near a ZIP code, or a city with its state, perhaps in a longer text */
+/** @param near a ZIP code, or a city with its state, perhaps after other text */
 export const isInMaryland = (near: string) => /(?<!\d)(20[6-9]|21\d)\d{2}(-\d{4})?$|, MD$/.test(near);
 
 /** Whether a text names a county, perhaps with its state. Counties aren't known. */
@@ -57,7 +56,6 @@ export const namesCounty = (text: string) =>
       .filter(Boolean),
     (words) => stateOf(words.join(" ")) !== undefined,
   );
-/** Says that a county isn't known. @param text a county's name that can be printed */
 export const countyText = (text: string) =>
   `“${text}” is a county, and counties aren't known here: write a city with its state, as in Columbus, OH, or a ZIP code.`;
 

@@ -7,18 +7,16 @@ import { Grid, PinShape, Place, Shape, Steps, useSteps } from "./picture.ts";
 import { isFew, leastForQuartiles } from "./words.ts";
 
 /**
- * Draws the medians of charges and of allowed amounts, and the compared hospitals' charges, over three years or more.
- * With `isBeside`, it draws the hospitals, and the nation's median charge in grey. A median's line breaks if the
- * procedure's name changes, if a year is missing, and at years with few hospitals.
+ * Draws the medians of charges and of allowed amounts, and the compared hospitals' charges, over three years or more. With
+ * `isBeside`, the only median is the nation's median charge, in grey. A median's line breaks if the procedure's name
+ * changes, if a year is missing, and at years with few hospitals.
  */
 
-/** Minimum number of years for the picture. A sentence describes two years. */
 export const leastYears = 3;
 const height = 290;
 const [top, floor] = [14, 262];
 const dashes: Record<string, string> = { A: "7 3", B: "2 3", C: "9 3 2 3" };
 
-/** Whether a line connects two years: they are consecutive, and the procedure has the same name. */
 const isSame = (before: TrendYear, year: TrendYear) =>
   year.data_year === before.data_year + 1 && year.name === before.name;
 
@@ -214,10 +212,10 @@ function OwnLines({ points, x, y }: OwnLinesProps) {
   })}</g>`;
 }
 
-/** Returns a label's height in pixels. A label with a hospital's letter has one line of text, and other labels have two. */
+/** In pixels. A label with a hospital's letter has one line of text, and other labels have two. */
 const heightOf = ({ kind }: { kind: string }) => (kind === "mark" ? 17 : 29);
 
-/** Moves overlapping labels down, and labels that would leave the picture up again. */
+/** Moves labels down until none overlap, and then up until none is below the picture. */
 function spread<End extends { y: number; kind: string }>(ends: End[]): (End & { labelY: number })[] {
   const labels = ends.toSorted((a, b) => a.y - b.y).map((end) => ({ ...end, labelY: end.y }));
   let end = 0;
@@ -236,7 +234,6 @@ function spread<End extends { y: number; kind: string }>(ends: End[]): (End & { 
 const moved = (share: number) =>
   share === 0 ? "stayed the same" : `${share > 0 ? "rose" : "fell"} by ${Math.abs(share)}%`;
 
-/** Describes the change from the previous year, by hospitals with a price in both years. Explains gaps in a line. */
 function trendText(years: TrendYear[], year: TrendYear, isBeside: boolean): string {
   const before = years[years.indexOf(year) - 1];
   const texts: string[] = [];

@@ -7,17 +7,15 @@ import { Request } from "./curl.ts";
 import { Field, otherError, useAction } from "./form.ts";
 import { choicesOf, type Operation, type Parameter, requestPath } from "./openapi.ts";
 
-/** Shows an operation's example request, lets visitors change it and send it with the current key, and shows the answer. */
+/** Shows an operation's example request, which visitors can change and send with the current key, and the answer. */
 
 const maxLines = 200;
-/** Minimum bytes of a file to read before a part is shown. A single network chunk may have only a line or two. */
+/** Minimum bytes to read of a longer file, because its first network chunk may have only a line or two. */
 const shownBytes = 16_384;
 
-/** Returns a string unchanged, and any other value as indented JSON. */
 export const textOf = (value: unknown) =>
   typeof value === "string" ? value : JSON.stringify(value, null, 2);
 
-/** Initial values of the form. Required parameters have their examples. */
 const startOf = ({ parameters, versionPath }: Operation) =>
   new Map(
     parameters.map((one) => [
@@ -119,7 +117,6 @@ async function answerAt(path: string) {
   };
 }
 
-/** Stops the download after the first bytes. */
 async function firstOf(response: Response): Promise<Uint8Array> {
   const reader = response.body?.getReader();
   const chunks: Uint8Array<ArrayBuffer>[] = [];

@@ -7,12 +7,12 @@ import { chosenAt } from "./location.ts";
 /** Shows what only browsers without JavaScript get. */
 
 interface SearchFormProps {
-  /** What was typed, or else a text that would find what is shown. */
+  /** Initial text of the field. */
   text: string;
   choice: Choice;
 }
 
-/** A form to search by words, because the other fields need JavaScript. It keeps the year and the compared hospitals. */
+/** A form to search by words. It keeps the year and the compared hospitals. */
 export function SearchForm({ text, choice: { year, pinned } }: SearchFormProps) {
   const kept = Object.entries({ year: year ?? "", with: pinned.join(",") }).filter(
     ([, value]) => value !== "",
@@ -21,15 +21,13 @@ export function SearchForm({ text, choice: { year, pinned } }: SearchFormProps) 
     ${kept.map(([name, value]) => html`<input type="hidden" name=${name} value=${value} />`)}<button>Search</button></form></noscript>`;
 }
 
-/** Links to the other years, because the field of the year needs JavaScript. */
 export const YearLinks = ({ years, shown }: { years: readonly string[]; shown: string }) =>
   html`<noscript><p class="years">Year: ${years.map((year, i) => html`${i > 0 && " "}${year === shown ? html`<b>${year}</b>` : html`<a href=${chosenAt({ year })}>${year}</a>`}`)}</p></noscript>`;
 
-/** Says what is missing on a page with numbers. */
 export const PicturesNote = () =>
   html`<noscript><p>Charts and menus need JavaScript. All the numbers are in the API at ${base}: <a href="/openapi.json">its description</a>.</p></noscript>`;
 
-/** Says that a page shows nothing, and where the numbers are. @param title the page's heading; empty if it has one */
+/** @param title the page's heading; empty if the page already has a heading */
 export function NeedsScript({ title = "" }: { title?: string }) {
   const endings = ["csv", "arrow", "parquet"];
   const form = html`the form at <a href="/signup">Get a key</a>, which needs JavaScript, or from `;

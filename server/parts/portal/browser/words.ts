@@ -11,10 +11,8 @@ export const isFew = ({ facilities }: { facilities: number }) => facilities < le
 
 export const isSynthetic = (caveat: string): boolean => /synthetic/i.test(caveat);
 
-/** The caveat of a synthetic sample; empty for real data. */
 export const sampleCaveat = (caveat = ""): string => (isSynthetic(caveat) ? caveat : "");
 
-/** Shortens a synthetic sample's caveat, because the title says "sample". Writes "hospitals" for "facilities". */
 const sampleText = (caveat: string): string =>
   caveat
     .replace(/^This is a synthetic sample: (.)/, (_, letter) => letter.toUpperCase())
@@ -31,7 +29,6 @@ export function warningOf(caveat: string): Record<"title" | "text" | "further", 
 export const isPriced = (entry: Entry): entry is Priced =>
   typeof entry.submitted_charge === "number" && typeof entry.medicare_allowed === "number";
 
-/** Makes an entry of a list, with the price for the procedure if there is a price. */
 export function entryOf({ facility, data }: FacilityAnswer, procedure: string): Entry {
   const { ccn, facility: name, city, state, zip } = facility;
   const own = { ccn, facility: name, city, state, zip, procedures: data.length };
@@ -55,10 +52,9 @@ export interface Procedure {
   title: string | null;
 }
 
-/** Returns the name for use within a sentence, with its article. */
+/** Returns the name for use within a sentence, with the article of a title that has one. */
 export const nameOf = ({ name, title }: Procedure) => title ?? name;
 
-/** Returns the name for use as a title, without an article and with a capital letter. */
 export function titleOf(group: Procedure): string {
   const title = nameOf(group).replace(/^(an?|the) /, "");
   return title[0].toUpperCase() + title.slice(1);
@@ -73,17 +69,16 @@ export interface Prices {
   procedure: Procedure & Pick<ProcedureAnswer["procedure"], "words">;
   summary: Numbers;
   source: { data_year: number };
-  /** Range of the amounts that Medicare allows the hospitals; undefined if not all amounts are known. */
+  /** Range of the amounts that Medicare allows the hospitals. */
   allowed?: { min: number; max: number } | undefined;
 }
 
-/** Writes the chosen place for the end of a sentence; empty for the nation. */
+/** Writes the place for the end of a sentence; empty for the nation. */
 export function placeText({ state, near, within }: Place): string {
   if (near !== null) return `within ${counted(within, "mile", "miles")} of ${near}`;
   return state === null ? "" : `in ${stateInSentence(state)}`;
 }
 
-/** Writes the chosen place as a title; empty for the nation. */
 export function placeTitle(place: Place): string {
   if (place.near === null) return place.state === null ? "" : stateName(place.state);
   const text = placeText(place);
@@ -106,7 +101,7 @@ const orders: Readonly<Record<string, readonly [ascending: string, descending: s
 export const orderText = ({ sort, order }: Pick<Choice, "sort" | "order">, above = ""): string =>
   `, ${above && `${above} first, then `}${orders[sort][order === "asc" ? 0 : 1]}`;
 
-/** Names the first hospitals of a list by its order. `#` stands for their number, and `@` for all hospitals of the list. */
+/** Texts for the first hospitals of a sorted list. `#` stands for their number, and `@` for all hospitals of the list. */
 const firsts: Readonly<Record<string, readonly [ascending: string, descending: string]>> = {
   charge: ["# cheapest of @", "# dearest of @"],
   pays: ["# of @ with the least to pay", "# of @ with the most to pay"],
@@ -135,7 +130,6 @@ export function firstText(
 export const inYearText = (year: number, sentence: string) =>
   `In ${year}, ${sentence[0].toLowerCase()}${sentence.slice(1)}`;
 
-/** Like `inYearText`, for a sentence that is a list of words. */
 export function inYear(year: number, sentence: readonly Word[]): Word[] {
   const [first = "", ...others] = sentence.filter((word) => word !== "");
   return typeof first === "string"
@@ -148,27 +142,20 @@ export const hospitals = (number: number) => counted(number, "hospital", "hospit
 export const pricesTitle = (procedure: Procedure, place: Place, year: string | number | undefined): string =>
   [titleOf(procedure), placeText(place)].filter(Boolean).join(" ") + (year ? `, ${year}` : "");
 
-/** The title of the statements that give a page's numbers. */
 export const checkTitle = "Check this number";
 
-/** Says whether a version agrees with CMS's own totals. */
 export const totalsText = ({ checked, agree, worst }: NonNullable<Dataset["totals"]>): string =>
   agree === checked
     ? `It agrees with all ${whole(checked)} totals that CMS publishes by nation and state.`
     : `It agrees with ${whole(agree)} of ${whole(checked)} totals that CMS publishes by nation and state. The largest difference: ${worst}.`;
 
-/** What the site is, in one sentence. */
 export const introText =
   "What each US hospital charges for an outpatient procedure, what Medicare allows, and what you pay with Medicare.";
-/** Text above the numbers of a page on which nothing is chosen. */
 export const exampleText = "For example:";
-/** Examples that empty fields show. */
 export const fieldExamples = { procedure: "such as knee replacement", place: "such as 60614 or Austin, TX" };
 
-/** The heading of a page without numbers. */
 export const nothingTitle = "Nothing was found";
 
-/** A page's title in the browser's tab. @param title empty for the site's own name */
 export const tabTitle = (title = "") => `${title ? `${title} – ` : ""}What hospitals charge`;
 
 export function mainClause(place: Place, { summary, procedure, source, allowed: range }: Prices): Word[] {
@@ -200,7 +187,6 @@ export function mainClause(place: Place, { summary, procedure, source, allowed: 
   return words`${charges} Half charge ${charge(median)} or more; ${medicare}`;
 }
 
-/** Writes the lowest and the highest amount for few hospitals, else the median. */
 function medicareClause(facilities: number, median: number, range: Prices["allowed"]): Word[] {
   if (facilities === 1) return words`Medicare allows ${allowed(median)}.`;
   if (range === undefined || facilities >= leastForQuartiles)
@@ -214,10 +200,8 @@ function medicareClause(facilities: number, median: number, range: Prices["allow
 export const shareOf = (allowed: number, year: number): number =>
   Math.min(allowed / 5, stayDeductibles[year] ?? Number.POSITIVE_INFINITY);
 
-/** Title of the column with what a patient pays, in lists and saved pictures. */
 export const paysTitle = "You pay with Medicare";
 
-/** Explains in short what the amount "you pay" is, and to whom it applies. */
 export function whatYouPay(year: number): string {
   const most = stayDeductibles[year];
   const limit = most === undefined ? "" : `, at most ${money(most)} for one procedure`;
@@ -227,8 +211,7 @@ export function whatYouPay(year: number): string {
 const theMost = "the most that Medicare lets a hospital ask for one procedure";
 
 /**
- * Explains what the hospital is paid, and what the patient pays of that.
- * @param allowed what Medicare allows for one procedure
+ * @param allowed what Medicare allows for one procedure; undefined to leave out the share
  * @param isMedian whether `allowed` is the median of several hospitals
  */
 export function whatIsPaid(year: number, allowed?: number, isMedian = false): string {
@@ -238,7 +221,7 @@ export function whatIsPaid(year: number, allowed?: number, isMedian = false): st
   return `With Medicare nobody pays the charge: the hospital gets what Medicare allows.${own} If a visit has several procedures, you pay a share of each.`;
 }
 
-/** Says that a patient pays the same at all hospitals; empty if the amounts differ, or for a single hospital. */
+/** Says that a patient pays the same at all of several hospitals; otherwise empty. */
 export function sameShare({ facilities }: { facilities: number }, allowed: Prices["allowed"], year: number) {
   const [least, most] = allowed ? [allowed.min, allowed.max].map((amount) => shareOf(amount, year)) : [0, 1];
   if (facilities < 2 || money(least) !== money(most)) return "";
@@ -310,14 +293,14 @@ export function ownClause(
 export const withoutPrice =
   " has no price for this procedure: it doesn't do it, or for too few Medicare patients.";
 
-/** Explains why the data lacks a CCN. Maryland's CCNs begin with 21, and the data has no hospitals in Maryland. */
+/** Explains why the data lacks a CCN. Maryland's CCNs begin with 21. */
 export const noHospital = (ccn: string, year: string | null = null) =>
   (/^[0-9A-Z]{6}$/i.test(ccn)
     ? `No hospital in the data has the number (CCN) ${ccn}: ${ccn.startsWith("21") ? `it would be in Maryland. ${whyMaryland}.` : "it may have closed or merged, or Medicare may pay it in another way."}`
     : `“${printable(ccn)}” isn't a hospital's number (CCN): that has six characters.`) +
   (year === null ? "" : ` Only the data of ${printable(year)} was searched, if there is any.`);
 
-/** Describes the rank of a charge. A hospital with an equal charge doesn't count as cheaper. */
+/** A hospital with an equal charge doesn't count as cheaper. */
 export function standingText({ rank, facilities }: Rank, where = ""): string {
   if (facilities === 1) return `the only price${where}`;
   const all = `${whole(facilities)}${where}`;

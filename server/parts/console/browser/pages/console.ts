@@ -9,7 +9,7 @@ import { inSteps, keptMinutes, keptSeconds, merged, type Sample, samplesOf } fro
 import { Accounts, Events, Refused, Versions } from "../tables.ts";
 import { Traffic } from "../traffic.ts";
 
-/** Starts the console. It reads the server's stream, and shows its state, its traffic and what needs attention. */
+/** Reads the server's stream, and shows the server's state, its traffic and what needs attention. */
 
 /** Microseconds from which a request counts as slow. Usual answers take a few milliseconds. */
 const leastSlow = 250_000;

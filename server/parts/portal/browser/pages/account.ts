@@ -118,7 +118,7 @@ interface PlaceProps {
   children?: unknown;
 }
 
-/** A form for one destination of quota warnings. An empty value turns the destination off. */
+/** An empty value turns the destination off. */
 function Place({ field, param, value, button, save, children }: PlaceProps) {
   const [text, setText] = useState(value ?? "");
   const [message, setMessage] = useState("");

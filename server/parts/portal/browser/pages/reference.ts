@@ -87,7 +87,6 @@ function Page() {
 
 const firstHeading = "A first request";
 
-/** Makes the first request from the loaded data, or else takes the document's example. */
 async function firstOf(operations: readonly Operation[], { procedure }: Examples): Promise<FirstRequest> {
   const path = `${base}/healthcare/prices?procedure=${procedure}&limit=2`;
   const answer = procedure === undefined ? null : await get<object>(path).catch(() => null);
@@ -103,7 +102,6 @@ interface FirstRequest {
   isSample: boolean;
 }
 
-/** Shows what a beginner needs: a key, one request and its answer. */
 function First({ of: { path, answer, isSample } }: { of: FirstRequest }) {
   const key =
     ownKey() !== null
@@ -134,7 +132,6 @@ async function loadedExamples(): Promise<Record<string, string>> {
   };
 }
 
-/** Returns the id of the section near the top of the window. The component updates when it changes. */
 function useCurrentSection(isThere: boolean): string {
   const [current, setCurrent] = useState("");
   useEffect(() => {
@@ -213,7 +210,6 @@ function Description({ parameter, isVersion }: { parameter: Parameter; isVersion
     </dd>`;
 }
 
-/** Formats parts between backquotes as code. */
 export const inline = (text: string) =>
   text.split(/`([^`]+)`/).map((part, i) => (i % 2 === 1 ? html`<code>${part}</code>` : part));
 

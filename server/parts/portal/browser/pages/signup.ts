@@ -125,7 +125,6 @@ function Form({ done }: { done: (made: Made) => void }) {
   </div>`;
 }
 
-/** What is wrong with a name; empty if nothing is. */
 const nameFault = (name: string) =>
   name.trim() === ""
     ? "Enter your name."
