@@ -83,7 +83,13 @@ export async function checkEnds(file: string, subject: string, allowUnterminated
       .replace(/^\xef\xbb\xbf/, "")
       .trimStart()
       .split(/[\r\n]/, 1);
-    const [header] = parseNow(line, { relax_quotes: true });
+    let header: string[] | undefined;
+    try {
+      [header] = parseNow(line, { relax_quotes: true });
+    } catch (error) {
+      if (error instanceof CsvError) throw brokenRecord(error, subject, 1, []);
+      throw error;
+    }
     new CmsTable(subject, header ?? [], 1);
     const { size } = await handle.stat();
     const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, size - 1);

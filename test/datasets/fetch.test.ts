@@ -225,6 +225,11 @@ test("a download that is no release is rejected by type, first bytes or header a
     [content, "application/zip", "a file of type application/zip, expected text/csv"],
     ["a,b\n1,2\n", "application/octet-stream", /line 1: found .*, expected /],
     ["Provider Id,Average Total Payments\n1,2\n", "text/csv", /line 1: .*2011/],
+    [
+      'Rndrng_Prvdr_CCN,"APC_Cd\n1,2\n',
+      "text/csv",
+      /line 1, .*: found a quote that is never closed, expected/,
+    ],
   ] as const) {
     const trial = new Trial();
     const url = serve(file(body, { "content-type": type }));

@@ -568,6 +568,17 @@ test("the fields suggest procedures, places and hospitals, and choose them by mo
   await key("place", "Enter");
   assert.equal(paramsOf(addressOf()).state, "NJ");
   assert.equal(paramsOf(addressOf()).procedure, "5072");
+  // Who goes through the fields by Tab leaves the place as it is, and the first suggestion is the whole nation.
+  await search(field("place"), "");
+  assert.equal(suggestions(field("place"))[0], "Whole nation");
+  assert.deepEqual(all(field("place"), "li.group"), []);
+  await key("place", "Tab");
+  assert.equal(paramsOf(addressOf()).state, "NJ");
+  await search(field("place"), "");
+  await key("place", "ArrowDown");
+  await key("place", "Enter");
+  const { state, near } = paramsOf(addressOf());
+  assert.deepEqual([state, near], [undefined, undefined]);
   await search(field("place"), "60614");
   assert.deepEqual(
     suggestions(field("place")),

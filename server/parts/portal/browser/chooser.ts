@@ -11,7 +11,7 @@ import { sentenceOf } from "./form.ts";
 export const restMs = 250;
 
 /** Id of the suggestion that shows a doubt, and searches for the text. */
-const doubtId = "";
+const doubtId = "?";
 
 interface ChooserProps {
   label: string;
@@ -193,7 +193,10 @@ export function Chooser(props: ChooserProps) {
  * a visitor who leaves the field may not want a suggestion.
  */
 const exact = (options: readonly Option[], text: string) =>
-  options.find(({ id, title }) => [id, title].some((one) => one.toLowerCase() === text.trim().toLowerCase()));
+  options.find(
+    ({ id, title }) =>
+      text.trim() !== "" && [id, title].some((one) => one.toLowerCase() === text.trim().toLowerCase()),
+  );
 
 function marked(text: string, by = "") {
   const words = by.match(/[\p{L}\p{N}]{2,}/gu) ?? [];
