@@ -44,7 +44,7 @@ export class KeyTable {
   readonly #expiries: Float64Array;
   readonly #groups: Buffer;
   readonly #ids: Float64Array;
-  /** Each entry's day of last use at the last `sweepDays`. Only the control thread uses this. */
+  /** Each entry's day of last use at the last `sweepDays`. */
   #reportedDays: Uint16Array | undefined;
   #count = 0;
 
@@ -103,8 +103,8 @@ export class KeyTable {
   }
 
   /**
-   * Finds a key by its SHA-256, whatever its state. Returns its entry. If the table doesn't have the key, returns the
-   * bitwise complement, which is negative, of the entry that the key would get.
+   * Returns the entry of a key by its SHA-256, whatever the key's state. For an unknown key, returns a negative number: the
+   * bitwise complement of the entry that the key would get.
    */
   find(hash: Buffer): number {
     const words = this.#words;
@@ -118,7 +118,7 @@ export class KeyTable {
     }
   }
 
-  /** Whether an entry that `find` returned as free has a key now: the key that was looked for, or another key. */
+  /** Whether an entry that `find` returned as free has a key now. */
   isTaken(entry: number): boolean {
     return entry < 0 && Atomics.load(this.#halves, 2 * ~entry) !== empty;
   }

@@ -29,7 +29,6 @@ export function isWellFormed(key: string): boolean {
   return check === crc32(key.slice(prefix.length, checkAt));
 }
 
-/** Returns a key's SHA-256, 32 bytes. */
 export function hashKey(key: string): Buffer {
   // Hashing the string takes half the time of hashing a buffer.
   return Buffer.from(hash("sha256", key, "binary"), "binary");

@@ -1,6 +1,6 @@
 /** The channels by which events are sent to an account. */
 
-/** Every channel. An account's field of the same name has the address, or null. */
+/** An account's field of the same name has the address, or null. */
 export const channels = ["webhook", "email"] as const;
 export type Channel = (typeof channels)[number];
 

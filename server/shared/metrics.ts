@@ -74,7 +74,7 @@ export class Metrics {
     return new Counter({ name, help, labelNames, registers: [this.registry] });
   }
 
-  /** Adds a histogram. @param buckets upper bounds, ascending */
+  /** @param buckets upper bounds, ascending */
   histogram(name: string, help: string, buckets: number[]): Histogram {
     return new Histogram({ name, help, buckets, registers: [this.registry] });
   }
@@ -177,7 +177,6 @@ export class Metrics {
   }
 }
 
-/** Returns NaN if a value can't be read, so that a failure doesn't hide the other values. */
 function orNaN(value: () => number): number {
   try {
     return value();

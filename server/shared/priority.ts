@@ -17,7 +17,7 @@ export function threadIds(): readonly number[] {
   }
 }
 
-/** Returns a list with the system's id of the calling thread. The list is empty if the id isn't known. */
+/** Returns the system's id of the calling thread, in a list that is empty if the id isn't known. */
 export function ownThread(): readonly number[] {
   try {
     return [Number(basename(readlinkSync("/proc/thread-self")))];

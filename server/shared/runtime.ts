@@ -17,7 +17,6 @@ export function steadyClock(): () => number {
   return () => performance.now() + offset;
 }
 
-/** Returns milliseconds of CPU time that the calling thread has used. */
 export function threadCpuMs(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1000;
@@ -38,13 +37,12 @@ export function collectGarbageSoon(): void {
   }
 }
 
-/** Collects this thread's garbage in one step, which takes about ten milliseconds. */
+/** Collects this thread's garbage in one step. */
 function collectGarbage(): void {
   setFlagsFromString("--expose-gc");
   runInNewContext("gc")();
 }
 
-/** Thrown when a thread's heap is nearly full. */
 export class OutOfMemory extends Error {}
 
 /** Checks this thread's heap regularly. Throws OutOfMemory, uncaught, if it is nearly full after a collection. */

@@ -19,7 +19,6 @@ const types: Record<string, string> = {
   ".svg": "image/svg+xml",
 };
 
-/** A file that a browser gets. */
 interface Bundle {
   /** The entry's name, such as `explore.ts`. */
   entry: string;
@@ -59,9 +58,7 @@ export function readAssets(base: string, part: string, added: Readonly<Record<st
   };
 }
 
-/**
- * Writes the bundles of these parts' pages to the folder where an installed package finds them. Replaces older bundles.
- */
+/** Writes the bundles of these parts' pages to the folder where an installed package finds them. */
 export function packBundles(parts: readonly string[]): void {
   rmSync(packedFolder, { recursive: true, force: true });
   mkdirSync(packedFolder);

@@ -5,7 +5,6 @@ import type { WebFile } from "./messages.ts";
 
 /** Makes web files in shared memory, in each content coding. */
 
-/** Files below this size aren't compressed. */
 const minCodedBytes = 1024;
 /** The best quality would take a second longer for all files together, and make them 7 % smaller. */
 const brotliQuality = 7;

@@ -1,8 +1,6 @@
 import { Table } from "./connection.ts";
 import { nextChange } from "./schema.ts";
 
-/** The table of API keys, and the days of their last use. */
-
 export interface StoredKey {
   id: number;
   account: number;
@@ -56,7 +54,7 @@ export class StoredKeys extends Table {
     return this.db.all("SELECT * FROM keys WHERE account = ? ORDER BY id", account);
   }
 
-  /** Adds a key. Returns its id. @param expires Unix milliseconds; null for never */
+  /** Returns the new key's id. @param expires Unix milliseconds; null for never */
   create(
     account: number,
     hash: Buffer,
@@ -71,7 +69,6 @@ export class StoredKeys extends Table {
     return Number(result.lastInsertRowid);
   }
 
-  /** Revokes a key. The time of an earlier revocation stays. */
   revoke(id: number, now: Date): void {
     const sql = `UPDATE keys SET revoked_at = coalesce(revoked_at, ?), changed = ${nextChange} WHERE id = ?`;
     this.db.change(sql, now.getTime(), id);
@@ -81,7 +78,7 @@ export class StoredKeys extends Table {
     this.db.change(`UPDATE keys SET replaced_by = ?, changed = ${nextChange} WHERE id = ?`, by, id);
   }
 
-  /** Sets when a key expires. @param at Unix milliseconds; null for never */
+  /** @param at Unix milliseconds; null for never */
   expire(id: number, at: number | null): void {
     this.db.change(`UPDATE keys SET expires_at = ?, changed = ${nextChange} WHERE id = ?`, at, id);
   }

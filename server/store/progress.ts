@@ -2,7 +2,7 @@ import { Table } from "./connection.ts";
 
 /** Records how far a running server has applied the changes of commands, and when the state was last saved. */
 
-/** The highest `changed` of the tables of accounts and keys. */
+/** The numbers (`changed`) of the last change of an account and of a key. */
 export interface Changes {
   accounts: number;
   keys: number;

@@ -20,7 +20,7 @@ function columnsOf(database: Database.Database, table: MovedTable): string[] {
 }
 
 export class AccountRecords extends Table {
-  /** Writes all accounts into an empty file. @throws SqliteError, for example on a full disk */
+  /** Writes all accounts into an empty file. @throws SqliteError */
   copyTo(file: string): void {
     const copy = new Database(file);
     try {
@@ -42,7 +42,6 @@ export class AccountRecords extends Table {
     }
   }
 
-  /** Returns the number of rows that belong to an account. */
   count(table: Exclude<MovedTable, "accounts" | "deliveries">, account: number): number {
     return this.db.one<{ n: number }>(`SELECT count(*) AS n FROM ${table} WHERE account = ?`, account).n;
   }
@@ -52,7 +51,7 @@ export class AccountRecords extends Table {
     this.db.database.pragma("defer_foreign_keys = ON");
   }
 
-  /** Inserts a row. @throws SqliteError if a constraint forbids it */
+  /** @throws SqliteError if a constraint forbids the row */
   insert(table: MovedTable, row: MovedRow): void {
     const columns = Object.keys(row);
     const values = columns.map((column) => `@${column}`);

@@ -35,7 +35,6 @@ export function hasLog(folder: string): boolean {
   return (lstatSync(`${databaseFile(folder)}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
 
-/** Returns the paths of the database and of the files that SQLite makes next to it, even if the files don't exist. */
 export function filesOf(folder: string): string[] {
   return ["", "-wal", "-shm"].map((end) => databaseFile(folder) + end);
 }

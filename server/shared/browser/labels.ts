@@ -15,7 +15,8 @@ export const byWidth = (draw: (width: number) => preact.ComponentChildren) =>
 type Anchor = "start" | "middle" | "end";
 
 /**
- * Anchors the labels of a scale so that none is cut off. A label that would overlap the previous label is left out.
+ * Anchors the labels of a scale so that they stay within the drawing. A label that would come closer than a character to
+ * the label before it is left out.
  *
  * @param labels the labels with their positions in percent, ascending
  * @param width the drawing's width in pixels
