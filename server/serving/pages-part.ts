@@ -32,7 +32,6 @@ export interface ServingPages {
   readonly posts: PostHandler;
   /** Forgets what was written from the data versions that were served before. */
   forget(): void;
-  /** Replaces all files of the pages. */
   show(files: readonly WebFile[]): void;
 }
 
@@ -52,12 +51,11 @@ export interface PageWriting {
   write(wanted: WantedPage): WrittenPage;
   /** Forgets what it keeps of the data versions that were served before. */
   forget(): void;
-  /** Replaces all files of the pages. */
   show(files: readonly WebFile[]): void;
 }
 
 export interface WantedPage {
-  /** The path. Path and query are undecoded. */
+  /** Path and query are undecoded. */
   path: string;
   query: string;
   coding: Coding;

@@ -19,9 +19,8 @@ import { type UsageTables, usageOf } from "./usage.ts";
 interface ServiceOptions extends UsageTables {
   keys: KeyTable;
   versions: Versions;
-  /** Returns Unix milliseconds. */
   now: () => number;
-  /** Returns milliseconds of a clock that never jumps and is the same in all threads. */
+  /** Returns milliseconds of a steady clock that all threads share. */
   steadyNow: () => number;
   /**
    * Counts a request with the visitors' key against the share of its client's address. Undefined if there are no shares.
@@ -56,7 +55,6 @@ export class Service {
     this.#answers = new Answers(versions, usage);
   }
 
-  /** Replaces the accounts. */
   useAccounts(accounts: Pick<ServiceOptions, "keys" | "ceilings">): void {
     this.#options = { ...this.#options, ...accounts };
     this.#authenticator = new Authenticator(accounts.keys);
@@ -154,7 +152,6 @@ export class Service {
     this.#answers.enterMonth(this.#month.lastLines);
   }
 
-  /** Uncounts an admitted request that failed with a server error. @returns requests left this month */
   #giveBack(slot: number): number {
     const { ceilings } = this.#options;
     ceilings.giveBack(slot, this.#month.number);

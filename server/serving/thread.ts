@@ -111,7 +111,7 @@ interface Started {
   queue: PermitQueue | undefined;
 }
 
-/** Makes what answers requests. It has an account of the thread's own, with `key`, and no client's account yet. */
+/** Makes the objects that answer requests. At first they know only an account of the thread's own, with the key `key`. */
 function make(data: ServeData, versions: Versions): Started & { key: string } {
   const traffic = new ThreadTraffic(data.traffic);
   const ids = new RequestIds();

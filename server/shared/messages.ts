@@ -64,7 +64,7 @@ export interface ServeData {
   traffic: SharedArrayBuffer;
   /** Maximum requests to log per second. */
   accessLog: number;
-  /** Names of the accounts whose requests are logged; undefined to log all requests. */
+  /** Names of the accounts whose requests are logged; undefined for no restriction. */
   accessLogAccounts: readonly string[] | undefined;
 }
 
