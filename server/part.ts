@@ -30,7 +30,7 @@ export interface Part {
   configure(environment: NodeJS.ProcessEnv, core: Settings): PartRun | undefined;
 }
 
-/** An enabled part. Its modules are loaded when one of its functions is called. */
+/** An enabled part. */
 export interface PartRun {
   /** The module that runs in serving threads; see `serving/pages-part.ts`. */
   readonly serving?: URL;
@@ -57,9 +57,7 @@ export interface RunningPart {
 }
 
 export interface Pages {
-  /** Returns the files that serving threads send to clients. */
   files(): readonly WebFile[];
-  /** Replies to a post. Never rejects. */
   act(request: PortalRequest): Promise<PortalReply>;
 }
 
@@ -78,9 +76,9 @@ export interface SharedCommand {
   now: Date;
 }
 
-/** What a command prints. Each text ends with a line break. */
+/** What a command prints. Each text ends with a line break, or is empty. */
 export interface CommandOutput {
-  /** The command's result, for stdout. */
+  /** For stdout. */
   result: string;
   /** Remarks, for stderr. */
   note?: string;
@@ -98,7 +96,6 @@ export interface CommandOutput {
 export type Change = <Result>(work: () => Result) => Promise<Result>;
 
 export interface SharedState {
-  /** The permits by which serving threads admit requests. */
   readonly permits: PermitTable;
   change: Change;
   /** Waits until the changes made so far are in effect on every server that reaches the database. */
@@ -141,7 +138,7 @@ export interface Core extends PartContext {
   change: Change;
   /** Waits until a change is applied in every thread, and on other servers that respond in time. */
   takeEffect(): Promise<void>;
-  /** Whether it is this server's turn to deliver events. */
+  /** Whether this server may deliver events now. */
   delivers(): boolean;
   showPages(files: readonly WebFile[]): Promise<void>;
 }
@@ -166,7 +163,6 @@ export function definePart<Table extends SettingTable>(
 
 export interface Configuration {
   settings: Settings;
-  /** The parts that the settings enable. */
   parts: PartRun[];
 }
 

@@ -18,7 +18,7 @@ export const maxChangingMs = 5000;
 const minFurtherLoads = 2;
 const changingPauseMs = 250;
 
-/** Checks that there is or will be a snapshot to serve. @throws DataError when there is none */
+/** @throws DataError when there is no snapshot to serve, and none will be made */
 export function checkSnapshots({ DATASETS_DIR: datasetsDir, isDefaultDatasetsDir }: Settings): void {
   if (isDefaultDatasetsDir || listSnapshots(datasetsDir).length > 0) return;
   throw new DataError(
