@@ -44,10 +44,7 @@ interface Described<Of extends Schema> {
   echo: v.GenericSchema<Echoed<v.InferOutput<Of>> | null>;
 }
 
-/**
- * A filter by hospital or place. Of these filters, only `within` requires another parameter: `near`, whose radius it
- * sets.
- */
+/** A filter by hospital or place. */
 interface PlaceFilter<Of extends Schema> extends Described<Of> {
   needs?: "near";
   differing?: undefined;
@@ -121,7 +118,6 @@ function define<Each extends Record<string, Schema>>(table: Table<Each>) {
           ? []
           : { name: String(name), needs };
       }),
-    /** Returns the conditions of a request. */
     filterOf: (values: Values<Each>, where: Where) => joined(names, values, where),
     /** Returns the conditions of a request without those on a hospital's row. */
     placeOf: (values: Values<Each>, where: Where): FacilityFilter => {

@@ -22,8 +22,7 @@ export interface Around extends Circle {
 
 /**
  * Finds the circle around the place that `near` means; undefined without `near`. The place is looked up in the newest
- * version, so that a bad `near` is reported before an unknown version. All versions have the same table of places.
- *
+ * version, so that a bad `near` is reported before an unknown version.
  * @throws ApiError `invalid_parameter`
  */
 export function aroundOf(
@@ -65,8 +64,6 @@ function placeOf(image: Image, asked: string) {
   });
 }
 
-/**
- * Returns the last ZIP code in a text, such as `Springfield, IL 62704` or `62704-1234`. It decides which place is meant.
- */
+/** Returns the last ZIP code in a text, such as `Springfield, IL 62704` or `62704-1234`. */
 const zipIn = (text: string): string | undefined =>
   [...text.matchAll(/(?<!\d)(\d{5})(?:-\d{4})?(?!\d)/g)].at(-1)?.[1];

@@ -29,10 +29,7 @@ const otherKind = {
   procedure: ["facility", "hospitals match with type=facility"],
 } as const;
 
-/**
- * Makes the error for a search without matches. The error says why nothing is found: a word has no match, for example,
- * or all matches are in other states.
- */
+/** Makes the error for a search without matches. It says why nothing is found. */
 export function noMatches(
   image: Image,
   kind: DocumentKind,
@@ -102,7 +99,6 @@ function wordWithout(
   return new ApiError(type, [message, ...(hints.length === 0 ? [whatIsThere[kind]] : hints)].join("; "));
 }
 
-/** Makes the error for what this data can't have. */
 function notHeld(image: Image, what: string, absent: readonly Absent[]): ApiError {
   const [{ name, reason, see }] = absent;
   const { message, type } = notFound(

@@ -225,10 +225,7 @@ function withoutTitled(part: unknown, schemas: Record<string, unknown>): unknown
   return reference("schemas", title);
 }
 
-/**
- * Describes a query parameter. Its first example belongs to the endpoint's example answer. Further examples are other
- * allowed values.
- */
+/** Describes a query parameter. Its first example belongs to the endpoint's example answer. */
 function queryParameter([name, schema]: [string, v.GenericSchema]) {
   const converted = toJsonSchema(schema, conversion);
   const { $schema: _, description = "", examples, default: given, ...rest } = converted;
@@ -578,7 +575,6 @@ function outlineOf({ path, kind, summary, segment, parameters }: Endpoint): Outl
   };
 }
 
-/** Returns the default of a parameter; null if it has none. */
 function defaultIn(schema: object): string | number | null {
   const given = "default" in schema ? schema.default : undefined;
   return typeof given === "string" || typeof given === "number" ? given : null;

@@ -9,9 +9,8 @@ import { ApiError, echo, echoBare } from "./errors.ts";
 export type Parameters = v.ObjectEntries;
 
 /**
- * Parses a query, without its `?`. Returns the decoded values by name, without spaces at their ends. Control characters
- * and repeated names are errors.
- * @throws ApiError `invalid_parameter`
+ * Parses a query, without its `?`. Returns the decoded values by name, without spaces at their ends.
+ * @throws ApiError `invalid_parameter` for a repeated name, a control character or a wrong encoding
  */
 export function parseQuery(query: string): Map<string, string> {
   const values = new Map<string, string>();
@@ -68,7 +67,6 @@ function decode(text: string, param: string, what = "the value of"): string {
 const malformed = (what: string, param: string, fault: string) =>
   new ApiError("invalid_parameter", `${what} ${echo(param)} ${fault}`, { param: echoBare(param) });
 
-/** Adds a hint to what was expected. */
 export const withHint = (expected: string, hint: string | undefined) =>
   hint === undefined ? expected : `${expected}; ${hint}`;
 
@@ -132,7 +130,6 @@ export function missingZeros(text: string, digits: number): string | undefined {
   return `${zeros} may be missing, which spreadsheets drop: ${text.padStart(digits, "0")}`;
 }
 
-/** Says that a CCN may lack leading zeros; undefined if it doesn't. */
 export const shortCcn = (ccn: string): string | undefined => missingZeros(ccn, ccnDigits);
 
 /** Makes the schema of a non-empty text of at most `most` characters. */

@@ -28,11 +28,7 @@ export interface ProcedureAsked {
 
 export const maxCandidates = 5;
 
-/**
- * Finds the procedure group that is asked for.
- *
- * @throws ApiError `invalid_parameter` if several groups fit, or the words have a place; `not_found` if no group fits
- */
+/** @throws ApiError `invalid_parameter` if several groups fit, or the words have a place; `not_found` if no group fits */
 export function procedureAsked(versions: Versions, image: Image, asked: string): ProcedureAsked {
   const written = groupWritten(image, asked);
   if (written !== undefined)
