@@ -30,7 +30,6 @@ export interface Part {
   configure(environment: NodeJS.ProcessEnv, core: Settings): PartRun | undefined;
 }
 
-/** An enabled part. */
 export interface PartRun {
   /** The module that runs in serving threads; see `serving/pages-part.ts`. */
   readonly serving?: URL;
@@ -80,7 +79,7 @@ export interface SharedCommand {
 export interface CommandOutput {
   /** For stdout. */
   result: string;
-  /** Remarks, for stderr. */
+  /** For stderr. */
   note?: string;
   /** The ids of accounts that an import has added. */
   entered?: readonly number[];
@@ -106,7 +105,6 @@ export interface SharedState {
   isUnread(): boolean;
   /** Begins to get permits. @param answer sends answers to requests that wait in a serving thread */
   begin(accounts: Accounts, answer: (thread: number, answers: PermitAnswer[]) => void): Promise<void>;
-  /** Records requests that wait for permits in a serving thread. */
   wait(thread: number, waits: readonly Wait[]): void;
 }
 
@@ -119,11 +117,9 @@ export interface PartContext {
   fault(): string | undefined;
   /** Runs work that writes little. If the disk is full, deletes the state's reserve and runs the work again. */
   withRoom<Result>(work: () => Result): Result;
-  /** Repeats `work` until the server ends. A failure is logged, and the next run tries again. */
   repeat(what: string, everyMs: number, work: () => void | Promise<void>): void;
   /** Registers a shutdown step. The step that is registered last runs first. */
   atEnd(close: () => void | Promise<void>): void;
-  /** Waits for a step of the start. @throws when the server is stopping */
   unlessStopping<Result>(work: Promise<Result>): Promise<Result>;
 }
 
@@ -132,7 +128,7 @@ export interface Core extends PartContext {
   readonly snapshots: SnapshotFolder;
   readonly connections: Connections;
   readonly traffic: Traffic;
-  /** Sends e-mails; undefined if the server sends none. */
+  /** Undefined if the server sends no e-mails. */
   readonly mailer: Mailer | undefined;
   isReady(): boolean;
   change: Change;

@@ -42,7 +42,7 @@ export interface NewKey {
   expires: number | null;
 }
 
-/** Makes a key and stores its hash. @param expires Unix milliseconds; null for never */
+/** @param expires Unix milliseconds; null for never */
 export function makeKey(
   store: Store,
   account: number,

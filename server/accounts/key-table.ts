@@ -19,7 +19,6 @@ const [slotWord, expiryWord, hashWord] = [1, 2, 4];
 /** States of an entry. Keys of a deleted account are in the state `revoked`. */
 const [empty, active, revoked, suspended] = [0, 1, 2, 3];
 const entriesBytes = capacity * entryWords * 4;
-/** Bytes of the keys' ids, which follow the entries as 64-bit floats. */
 const idsBytes = capacity * Float64Array.BYTES_PER_ELEMENT;
 /**
  * Number of entries in a group. Behind the ids, the buffer has a byte for each group: 1 if a day of last use in the
@@ -44,7 +43,6 @@ export class KeyTable {
   readonly #expiries: Float64Array;
   readonly #groups: Buffer;
   readonly #ids: Float64Array;
-  /** Each entry's day of last use at the last `sweepDays`. */
   #reportedDays: Uint16Array | undefined;
   #count = 0;
 
@@ -159,7 +157,6 @@ export class KeyTable {
     }
   }
 
-  /** Returns the account slot and the id of an entry's key, whatever its state. */
   holderOf(entry: number): { slot: number; id: number } {
     return { slot: accountSlot(this.#words[entry + slotWord]), id: this.#ids[entry / entryWords] };
   }

@@ -36,7 +36,6 @@ export const quotaExceeded = -2;
 /** The month has no counter in shared memory; see `Limits.enter`. */
 export const monthUnknown = -3;
 
-/** The interface to the ceilings of accounts, on one server or on several servers that share accounts. */
 export interface Ceilings {
   /** Admits a request. @returns the requests left in the month, or a negative number that says why it isn't admitted */
   admit(slot: number, month: number, steadyMs: number): number;
@@ -78,7 +77,7 @@ export class Limits implements Ceilings {
   /**
    * Assigns one of an account's two counters to a month. A request of a month without a counter isn't admitted.
    * @param used the requests that are already counted in `month`
-   * @returns the month that had the counter, and its count
+   * @returns the month that had the counter (0 for none), and its count
    */
   enter(slot: number, month: number, used: number): { month: number; used: number } {
     const at = this.#counterOf(slot, month);

@@ -66,7 +66,6 @@ export class PermitTable implements Ceilings {
     this.#words = new Int32Array(buffer);
   }
 
-  /** The month in which permits are used now. */
   get month(): number {
     return Atomics.load(this.#words, currentMonthWord);
   }
@@ -221,7 +220,6 @@ export class PermitTable implements Ceilings {
     Atomics.store(this.#words, slot * slotWords + usedWord, used);
   }
 
-  /** Returns the number of permits of a month to uncount, and resets it. */
   takeFailed(slot: number, month: number): number {
     return Atomics.exchange(this.#words, slot * slotWords + failedWords + (month & 1), 0);
   }

@@ -93,7 +93,7 @@ const payloadSchema = v.object({
   }),
 });
 
-/** Reads a stored event's payload. @throws Error when the text isn't a payload */
+/** @throws Error when the text isn't a payload */
 export function payloadOf(text: string): v.InferOutput<typeof payloadSchema> {
   return v.parse(payloadSchema, JSON.parse(text));
 }

@@ -53,7 +53,6 @@ interface Tables {
  */
 export const lookBackMs = 14 * dayMs;
 
-/** Tells whether a key is one that all visitors of the pages share. */
 export type IsForVisitors = (key: StoredKey, account: Account) => boolean;
 
 export class Accounts {
@@ -133,7 +132,6 @@ export class Accounts {
     return this.#entries.get(id)?.account.quota;
   }
 
-  /** Applies the changes of accounts, keys and events in the database since the last call. */
   refresh(): void {
     this.#refresh((account, month) => this.#store.usage.of(account, monthName(month)));
   }

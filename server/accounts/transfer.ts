@@ -11,7 +11,6 @@ import { maxNameLength, maxPlanLength } from "./names.ts";
  * has stored.
  */
 
-/** An account in a file, with all its rows. */
 export interface MovedAccount {
   id: number;
   name: string;
@@ -171,10 +170,7 @@ export function addAccounts(store: Store, accounts: readonly MovedAccount[], fil
 const isConstraintError = (error: unknown): error is Error =>
   error instanceof Error && "code" in error && /^SQLITE_CONSTRAINT/.test(String(error.code));
 
-/**
- * Checks that the ids, names, keys, events and mailboxes of some accounts are free.
- * @throws DataError for the first that is taken
- */
+/** @throws DataError for the first of the ids, names, keys, events and mailboxes that is taken */
 export function checkFree(store: Store, accounts: readonly MovedAccount[], file: string): void {
   for (const { id, name, rows } of accounts) {
     const subject = `file ${file}: account ${name}`;

@@ -21,7 +21,6 @@ export function contentOf(image: Image): string {
   return image.description.sha256.slice(0, 8);
 }
 
-/** Maximum bytes of a cursor. */
 const maxBytes = 4096;
 const bytes = new Uint8Array(maxBytes + 2);
 const path = Buffer.alloc(pagesPath.length + Math.ceil(maxBytes / 3) * 4);

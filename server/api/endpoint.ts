@@ -5,8 +5,6 @@ import type { ApiErrorType } from "./errors.ts";
 import { checkParameters, type Parameters, parseQuery } from "./parameters.ts";
 import type { Usage } from "./responses.ts";
 
-/** Defines endpoints, and the data from which they make answers. */
-
 export const basePath = "/api/v1";
 
 export interface Version extends Omit<PublishedVersion, "image"> {
@@ -19,7 +17,6 @@ export interface Versions {
   byName: ReadonlyMap<string, Version>;
 }
 
-/** The data from which an endpoint makes an answer. */
 export class Context {
   readonly versions: Versions;
   /** The decoded parameter in the path, if the endpoint's path has a parameter. */
@@ -110,7 +107,6 @@ export interface Endpoint<Answer extends object = object> {
   segment?: { name: string; description: string; example: string };
   parameters: v.ObjectSchema<Parameters, undefined>;
   response?: v.GenericSchema;
-  /** The content type, if the answer is a file. */
   fileType?: string;
   /** The errors of this endpoint, apart from the errors that any request can get. */
   errors?: readonly ApiErrorType[];
@@ -168,7 +164,6 @@ export function endpoint<Schema extends Parameters, Response extends v.GenericSc
   };
 }
 
-/** Makes the fields that name the source of an answer's data. */
 export const sourceOf = ({ description: { provenance } }: Image) => ({
   data_year: provenance.dataYear,
   data_version: versionName(provenance),

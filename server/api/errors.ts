@@ -104,7 +104,7 @@ const documented = {
   },
 } satisfies Record<string, DocumentedError>;
 
-/** The API's errors by type. Types are stable. */
+/** Types are stable. */
 export const apiErrors: Readonly<Record<keyof typeof documented, DocumentedError>> = documented;
 
 export type ApiErrorType = keyof typeof apiErrors;

@@ -29,7 +29,6 @@ export type Needed = "procedure" | "near";
 
 interface Where {
   image: Image;
-  /** The circle around the place that `near` means. */
   around: Circle | undefined;
 }
 
@@ -44,11 +43,9 @@ interface Described<Of extends Schema> {
   echo: v.GenericSchema<Echoed<v.InferOutput<Of>> | null>;
 }
 
-/** A filter by hospital or place. */
 interface PlaceFilter<Of extends Schema> extends Described<Of> {
   needs?: "near";
   differing?: undefined;
-  /** What the filter adds to the conditions of a list. */
   narrow?(
     value: v.InferOutput<Of>,
     where: Where,
@@ -129,10 +126,7 @@ function define<Each extends Record<string, Schema>>(table: Table<Each>) {
   };
 }
 
-/**
- * Makes the error for a parameter that is given without the parameter that it requires.
- * @param what the parameter, perhaps with its value
- */
+/** @param what the parameter, perhaps with its value */
 export const lacks = (param: string, what: string, needs: Needed) =>
   new ApiError("invalid_parameter", `${what} is for requests with ${needs}: add ${needs}, or omit it`, {
     param,

@@ -13,8 +13,6 @@ import type { Versions } from "./endpoint.ts";
 import { ApiError, echo } from "./errors.ts";
 import { aPlace, missingZeros, withHint, zipDigits } from "./parameters.ts";
 
-/** Finds the circle that the parameters `near` and `within` ask for. */
-
 export interface Around extends Circle {
   /** The ZIP code, or the city with its state. */
   name: string;

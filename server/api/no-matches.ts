@@ -10,8 +10,6 @@ import {
 import { ApiError, echo } from "./errors.ts";
 import { findsSurely, groupIncluding, inState, notFound, searchFor, unpriced } from "./not-found.ts";
 
-/** Explains why a search finds nothing. */
-
 /** What to add to a search whose words say nothing, such as `the`. */
 const whatToAdd = {
   facility: "these words fit any hospital; add a part of a name, a city, a state, a ZIP code or a CCN",
@@ -29,7 +27,6 @@ const otherKind = {
   procedure: ["facility", "hospitals match with type=facility"],
 } as const;
 
-/** Makes the error for a search without matches. It says why nothing is found. */
 export function noMatches(
   image: Image,
   kind: DocumentKind,

@@ -178,7 +178,6 @@ export function noFacilities(
   return notFound(image, what, states?.length === 1 ? noRowsIn(image, states[0]) : undefined);
 }
 
-/** Says why no hospital is around a place. */
 function noneAround(image: Image, near: NonNullable<FacilityFilter["near"]>): string {
   const none = `no hospital is within ${milesText(near.miles)} of it`;
   const state = stateAt(image, near);
@@ -200,7 +199,7 @@ export function noProcedures(image: Image, state: string | undefined, minFacilit
   );
 }
 
-/** Makes the error for an unknown facility. It names the newest data version that has the facility, if there is one. */
+/** Names the newest data version that has the facility, if there is one. */
 export function noFacility(versions: Versions, image: Image, ccn: string): ApiError {
   const elsewhere = whereElse(versions, (other) => findFacility(other, ccn) >= 0);
   return notFound(image, `there is no facility ${echo(ccn)}`, elsewhere ?? shortCcn(ccn));

@@ -47,7 +47,6 @@ const planRows = plansOfClients.map(([plan, ceilings]) =>
     : `| ${plan} | ${ceilings.burst} | ${inThousands(ceilings.quota)} |`,
 );
 
-/** The start of the paths that answer from one data version. */
 const versionBase = `${basePath}/versions/{version}`;
 
 const description = `Medicare's public outpatient hospital charges: one row per hospital for a procedure group, with the charge that the hospital submits and the amount that Medicare allows. Amounts are US dollars.
@@ -348,7 +347,6 @@ const cacheHeaders = {
   Vary: reference("headers", "Vary"),
 };
 
-/** Returns the examples with these names. Leaves out names without an example. */
 const examplesOf = (...names: string[]) =>
   Object.fromEntries(
     names.filter((name) => name in examples).map((name) => [name, { value: shortened(examples[name]) }]),
@@ -449,7 +447,6 @@ function responsesOf(entry: Endpoint) {
   };
 }
 
-/** The servers that the document names: for the newest data, and for one data version. */
 const servers = {
   newest: { url: basePath },
   ofVersion: {
@@ -534,7 +531,7 @@ function describe(entries: readonly Endpoint[]) {
 
 let document: Buffer | undefined;
 
-/** Returns the OpenAPI document as JSON. It is made at the first call, because few threads need it. */
+/** The document is made at the first call, because few threads need it. */
 export function openapiDocument(): Buffer {
   document ??= Buffer.from(JSON.stringify(describe(allEndpoints)));
   return document;

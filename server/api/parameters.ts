@@ -3,8 +3,6 @@ import { stateCodes } from "../../engine/query.ts";
 import { wholeNumber } from "../shared/schemas.ts";
 import { ApiError, echo, echoBare } from "./errors.ts";
 
-/** Reads and checks the parameters of a request. */
-
 /** The schemas of an endpoint's parameters. A schema takes the decoded text; its messages say what was expected. */
 export type Parameters = v.ObjectEntries;
 
@@ -132,7 +130,6 @@ export function missingZeros(text: string, digits: number): string | undefined {
 
 export const shortCcn = (ccn: string): string | undefined => missingZeros(ccn, ccnDigits);
 
-/** Makes the schema of a non-empty text of at most `most` characters. */
 export function textUpTo(most: number, expected: string) {
   return v.pipe(
     v.string(),

@@ -6,8 +6,6 @@ import { maxBurst, maxQuota, planNames, plans } from "../shared/plans.ts";
 import { emailAddress, wholeNumber } from "../shared/schemas.ts";
 import type { Account, NewAccount } from "../store/store.ts";
 
-/** The command-line options for an account's plan, limits, webhook and e-mail address. */
-
 export const accountOptions = v.object({
   account: accountName,
   plan: v.optional(v.picklist(planNames, `one of ${planNames.join(", ")}`)),

@@ -84,7 +84,6 @@ export function parseOptions(args: string[], environment: NodeJS.ProcessEnv) {
       throw wrongOption(String(name), shownAddress(address), "an http or https URL, without a password");
   if (out === "") throw new Error("--out needs a folder");
   return {
-    /** The data year to fetch; undefined with `--all` and `--list`. */
     year: year === undefined ? undefined : Number(year),
     isList: list,
     isJson: json,

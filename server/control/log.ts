@@ -2,8 +2,6 @@ import type { Socket } from "node:net";
 import { isatty, ReadStream } from "node:tty";
 import pino, { type Logger } from "pino";
 
-/** Writes the log and other lines to stdout and stderr without blocking. */
-
 /** Maximum bytes buffered for a slow reader. Lines beyond it are dropped. */
 export const maxWaitingBytes = 2 ** 20;
 /** Maximum wait at exit for a reader that has stopped reading. */

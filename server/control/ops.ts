@@ -33,7 +33,6 @@ interface OpsOptions {
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
-/** Makes the HTTP server, which doesn't listen yet. */
 export function opsServer(options: OpsOptions): Server {
   const times = {
     headersTimeout: maxRequestMs,

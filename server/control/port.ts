@@ -2,8 +2,6 @@ import { once } from "node:events";
 import { createServer, type ListenOptions, type Server } from "node:net";
 import { reasonOf } from "../../engine/query.ts";
 
-/** Finds the port that the serving threads share, and keeps other servers from using it. */
-
 /**
  * Claims a free port until this process ends. Serving threads share a port by SO_REUSEPORT, so a second server could share
  * it unnoticed.

@@ -26,8 +26,6 @@ import type { SnapshotFolder } from "../snapshots/snapshots.ts";
 import { claimPort } from "./port.ts";
 import { closers, end, log, unlessStopping } from "./running.ts";
 
-/** Starts and stops the serving threads and the page thread, and exchanges messages with them. */
-
 /**
  * Maximum MB of V8's young generation. With 8 MB, the page thread would copy a page's objects several times before the page
  * is done.

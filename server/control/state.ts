@@ -32,7 +32,6 @@ export interface State {
 export class Health {
   isReady = false;
   isSaved = true;
-  /** Whether the disk of the state has room. */
   hasRoom = true;
   savedAtMs = performance.now();
   /** The reason why the state's files can't be used; undefined while they can be used. */

@@ -26,8 +26,6 @@ import { ServingThreads, startServing } from "./serving-threads.ts";
 import { onSignal } from "./signals.ts";
 import { Health, keepState, openState, saveAtEnd, settleState } from "./state.ts";
 
-/** Runs the control thread, which starts everything in order. */
-
 const scanMs = 500;
 
 /**

@@ -34,7 +34,6 @@ export class Answers {
   readonly #asks = new AskCounter();
   #versions: Versions;
   #lastLines = "";
-  /** The head that `#headOf` changes for each answer. */
   #keyedHead: Head | undefined;
   /** The position of the ETag's closing quote in `#keyedHead`. */
   #tagEnd = 0;

@@ -7,7 +7,6 @@ const places = 2 ** 13;
 /** Maximum letters of a header that is remembered. Longer headers only have more spaces before the key. */
 const maxLetters = 100;
 
-/** The account of a key that all visitors of the pages use. */
 export interface VisitorsKey {
   slot: number;
 }

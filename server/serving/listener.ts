@@ -33,8 +33,6 @@ interface Posts {
 }
 
 /**
- * Makes a server that doesn't listen yet.
- *
  * @param paths registered as exact routes. For other paths the library creates a string for each request.
  * @param report called with each error of a handler; the connection is then closed
  */

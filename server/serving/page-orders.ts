@@ -88,7 +88,6 @@ export class PageWriter {
     });
   }
 
-  /** Whether a page has waited too long for its turn. */
   isLate(orderedMs: number): boolean {
     return this.#steadyNow() - orderedMs > maxTurnMs;
   }

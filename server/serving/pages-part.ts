@@ -72,6 +72,5 @@ export interface WrittenPage {
 export interface WritingResult {
   /** Undefined if the page waited too long, writing it failed, or the page thread has ended. */
   page: WrittenPage | undefined;
-  /** Milliseconds of CPU time that the page has taken. */
   cpuMs: number;
 }

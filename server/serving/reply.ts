@@ -2,8 +2,6 @@ import type { FileBody } from "../api/endpoint.ts";
 import { ApiError } from "../api/errors.ts";
 import { type Coding, codingOf, compress, isNamed, matches, rangeOf } from "./negotiation.ts";
 
-/** Makes the bytes of replies: heads and bodies. */
-
 /** A request's query and headers. A request of the HTTP server can be read only until its handler returns. */
 export interface RequestHead {
   /** The undecoded text after the `?`; undefined where there is no `?`. */

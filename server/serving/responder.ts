@@ -351,7 +351,6 @@ export class Responder {
     res.writeHeader("Connection", "close\r\n");
   }
 
-  /** Begins a stream when its account may make bytes again. */
   #respondInTurn(res: HttpResponse, stream: BodyStream, closes: boolean, route: number): void {
     const { head, status } = this.#reply;
     // The head is copied, because the next answer overwrites its bytes.

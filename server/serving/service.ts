@@ -14,8 +14,6 @@ import { Month } from "./month.ts";
 import { errorReply, headerNames, type Reply, type RequestHead } from "./reply.ts";
 import { type UsageTables, usageOf } from "./usage.ts";
 
-/** Checks requests, and replies to them. */
-
 interface ServiceOptions extends UsageTables {
   keys: KeyTable;
   versions: Versions;
@@ -30,7 +28,6 @@ interface ServiceOptions extends UsageTables {
     | ((request: RequestHead, nowMs: number, steadyMs: number) => ShareRefusal | undefined)
     | undefined;
   traffic: Pick<ThreadTraffic, "refused" | "unauthorized">;
-  /** Logs the cause of a 500. */
   report: (error: unknown) => void;
 }
 
@@ -133,10 +130,7 @@ export class Service {
     }
   }
 
-  /**
-   * Uses the permit for which a request has waited.
-   * @returns the requests left, or a negative number that says why the request is refused
-   */
+  /** @returns the requests left, or a negative number that says why the request is refused */
   #take(outcome: Outcome, slot: number): number {
     if (outcome.month === undefined) return outcome.reason;
     outcome.isUsed = true;
@@ -162,7 +156,6 @@ export class Service {
 const permitsIn = ({ ceilings }: Pick<ServiceOptions, "ceilings">) =>
   ceilings instanceof PermitTable ? ceilings : undefined;
 
-/** The result of a request's wait for a permit. */
 interface Outcome {
   /** The permit's month; undefined if there is no permit. */
   month: number | undefined;

@@ -13,7 +13,7 @@ const empty = new Uint8Array(0);
 
 /** An answer that isn't completely sent. */
 export interface Wait {
-  /** Whether `end` was called, which the end of the connection calls, too. */
+  /** True once `end` was called, by the code or at the connection's end. */
   readonly isOver: boolean;
   end(): void;
 }
@@ -93,7 +93,6 @@ const maxLateMs = 8;
 
 interface Queue {
   readonly turns: (() => void)[];
-  /** The time at which the taker may make more bytes. */
   freeAtMs: number;
 }
 
@@ -150,7 +149,6 @@ export class Turns {
     setImmediate(this.#next);
   }
 
-  /** Counts the bytes that were made in a turn. */
   made(taker: Taker, bytes: number): void {
     if (taker === undefined) return;
     const queue = this.#queueOf(taker);

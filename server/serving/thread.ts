@@ -164,7 +164,6 @@ function make(data: ServeData, versions: Versions): Started & { key: string } {
   return { key, service, versions, traffic, server, responder, connections, queue };
 }
 
-/** Answers requests of each kind, and price queries over a connection, before clients can send any. */
 async function warmUp({ key, service, server, versions }: ReturnType<typeof make>): Promise<void> {
   const [image] = versions.images;
   await inPieces(prepareSearch(image), () => {});

@@ -24,7 +24,6 @@ interface Waiting {
   isBehind: boolean;
 }
 
-/** The answers of a thread that aren't completely sent. */
 export class WaitingAnswers {
   readonly #connections: Connections;
   readonly #maxBytes: number;

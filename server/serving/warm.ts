@@ -19,7 +19,6 @@ export const warmingMs = { prices: 200, others: 100, pages: 300 };
 /** Rounds after which answers hardly get faster. */
 const rounds = 20;
 
-/** Paths of the API or of pages, with queries. */
 type Requests = [path: string, query: Record<string, string>][];
 
 /**
@@ -60,7 +59,6 @@ function subjectsOf(image: Image, round: number) {
   return { ccn, name, city, state, zip, procedure: image.codes[round % image.procedures] };
 }
 
-/** Returns a round's requests of each kind for a serving thread. @param image the image of the newest data version */
 export function apiRequestsOf(image: Image, round: number): Requests {
   const { ccn, name, city, state, zip, procedure } = subjectsOf(image, round);
   const requests: Requests = [
@@ -83,7 +81,6 @@ export function apiRequestsOf(image: Image, round: number): Requests {
   return requests.map(([path, query]) => [basePath + path, query]);
 }
 
-/** Returns a round's pages for the page thread. @param image the image of the newest data version */
 export function pageRequestsOf(image: Image, round: number): Requests {
   const { ccn, state, procedure } = subjectsOf(image, round);
   return [

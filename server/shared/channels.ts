@@ -1,8 +1,5 @@
-/** The channels by which events are sent to an account. */
-
 /** An account's field of the same name has the address, or null. */
 export const channels = ["webhook", "email"] as const;
 export type Channel = (typeof channels)[number];
 
-/** What messages call a channel's address. */
 export const addressNames: Record<Channel, string> = { webhook: "webhook", email: "e-mail address" };

@@ -7,7 +7,6 @@ import type { ShareLimits } from "./plans.ts";
  * copied.
  */
 
-/** A snapshot file as it was when the snapshot was loaded. */
 export interface SnapshotFile {
   bytes: Uint8Array;
   sha256: string;
@@ -88,7 +87,6 @@ export interface PortalRequest {
   path: string;
   body: string;
   authorization: string;
-  /** The client's address, from X-Forwarded-For if proxies are trusted. */
   address: string;
   requestId: string;
 }
@@ -117,13 +115,11 @@ export interface PageTemplate {
   settings: string;
 }
 
-/** Requests of an account that wait for permits. */
 export interface Wait {
   slot: number;
   count: number;
 }
 
-/** An answer to requests of an account that wait for permits. */
 export interface PermitAnswer {
   slot: number;
   /** Number of requests that are answered. The requests that have waited longest come first. */

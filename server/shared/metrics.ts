@@ -10,8 +10,6 @@ import {
   type TrafficSnapshot,
 } from "./traffic.ts";
 
-/** The metrics of `/metrics`, in Prometheus' text format. */
-
 const packageFile = new URL("../../package.json", import.meta.url);
 
 /**

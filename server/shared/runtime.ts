@@ -37,7 +37,6 @@ export function collectGarbageSoon(): void {
   }
 }
 
-/** Collects this thread's garbage in one step. */
 function collectGarbage(): void {
   setFlagsFromString("--expose-gc");
   runInNewContext("gc")();

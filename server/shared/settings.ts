@@ -6,8 +6,6 @@ import { isPlainPath, pathExpected } from "./paths.ts";
 import { emailAddress, wholeNumber } from "./schemas.ts";
 import { escapes, writtenUrl } from "./urls.ts";
 
-/** Reads settings from environment variables. Each setting is declared once, in a table. */
-
 /** Settings by their variables' names. A schema has the default, and the description for `--help`. */
 export type SettingTable = Record<string, v.GenericSchema<string | undefined, unknown>>;
 export type ValuesOf<Table extends v.ObjectEntries> = Readonly<
@@ -201,9 +199,9 @@ const schema = v.pipe(
 );
 
 export interface Settings extends Readonly<v.InferOutput<typeof schema>> {
-  /** Whether STATE_DIR is unset. If so, a first start makes an account for a trial. */
+  /** Whether STATE_DIR is unset, for a trial. */
   readonly isTrial: boolean;
-  /** Whether DATASETS_DIR is unset. If so, a first start writes the sample there. */
+  /** Whether DATASETS_DIR is unset. If so, a start writes the sample into a folder without snapshots. */
   readonly isDefaultDatasetsDir: boolean;
 }
 
@@ -242,7 +240,6 @@ export function givenIn(table: SettingTable, environment: NodeJS.ProcessEnv): Re
   return given;
 }
 
-/** Returns a line for each wrong setting, in the table's order. */
 export function faultsOf(
   table: SettingTable,
   issues: readonly v.BaseIssue<unknown>[],

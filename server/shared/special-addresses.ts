@@ -1,7 +1,5 @@
 import { BlockList, isIP, isIPv4 } from "node:net";
 
-/** Recognises IP addresses that aren't public. */
-
 /**
  * IPv4 networks that webhooks may not be in, because their addresses may lead to the server or its own network: those in
  * IANA's registries of special-purpose addresses, even if they are globally reachable. The registries are below

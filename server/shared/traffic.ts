@@ -130,7 +130,6 @@ export class ThreadTraffic {
     this.#words[cellOf(route, placeOfStatus[status]) + bytesWord] += bytes;
   }
 
-  /** @param slot the slot of the account whose request is refused */
   refused(ceiling: Ceiling, slot: number): void {
     // The account comes first, so that a reader who sees a higher sum also finds the account.
     this.#words[this.#words.length - accountWords + slot]++;
@@ -169,7 +168,6 @@ function bucketOf(ms: number): number {
   return us <= 1 ? 0 : Math.min(buckets - 1, 32 - Math.clz32(us - 1));
 }
 
-/** A histogram of times, with their sum. */
 export interface Times {
   buckets: number[];
   seconds: number;
@@ -191,7 +189,6 @@ export interface TrafficSnapshot {
 }
 
 export class Traffic {
-  /** One block of counts per thread. */
   readonly buffers: readonly SharedArrayBuffer[];
   readonly #routes: readonly string[];
   readonly #blocks: readonly Float64Array[];
@@ -225,7 +222,6 @@ export class Traffic {
     };
   }
 
-  /** Returns the number of 429s of an account since the start. */
   refusedOf(slot: number): number {
     return this.#sum(this.#blocks[0].length - accountWords + slot);
   }

@@ -16,7 +16,7 @@ const security = [
   "Cross-Origin-Opener-Policy: same-origin",
 ];
 
-/** Makes a web file. @param lifetime whether the content of the path ever changes @param headers more header lines */
+/** @param lifetime whether the content of the path ever changes @param headers more header lines */
 export function webFile(
   path: string,
   type: string,

@@ -109,7 +109,6 @@ export interface Wanted {
   /** The file's name in errors. */
   name: string;
   path: string;
-  /** Called with the number of rows that are read so far. */
   onRows: (rows: number) => void;
   /** Whether requests are answered during the load. The load mustn't delay them. */
   isBackground: boolean;

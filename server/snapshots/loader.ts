@@ -31,7 +31,6 @@ const threadBytes = 40 * megabyte;
 type EndOfLoad = Exclude<FromLoad, { type: "progress" }>;
 
 export interface LoadLimits {
-  /** Maximum bytes of memory of a load. */
   maxBytes: number;
   maxMs: number;
 }
@@ -75,7 +74,6 @@ export class Loader {
     }
   }
 
-  /** Ends the thread, if there is one. */
   async end(): Promise<void> {
     const thread = this.#thread;
     this.#thread = undefined;

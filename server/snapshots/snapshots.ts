@@ -103,7 +103,6 @@ export class SnapshotFolder {
   #scans = 0;
   /** The versions that the serving threads have. */
   #published: readonly Loaded[] = [];
-  /** The last publication. */
   #publishing: Promise<void> = Promise.resolve();
   /** The names of loaded synthetic versions that aren't served. */
   #hidden: readonly string[] = [];

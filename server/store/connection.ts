@@ -2,8 +2,6 @@ import Database from "better-sqlite3";
 import { DataError } from "../../engine/query.ts";
 import { isNoRoom, NoRoom } from "./room.ts";
 
-/** Runs SQL on the state database. */
-
 export function unusable(subject: string, reason: string): DataError {
   const expected = "a database that can be read and written; STATE_DIR may name another folder";
   return new DataError(subject, reason, expected);
@@ -47,10 +45,6 @@ export class Connection {
     return this.#inWords(() => this.database.transaction(work).immediate());
   }
 
-  /**
-   * Like `atomically`, but doesn't wait for the disk. A loss of power may undo the work, but the end of the process
-   * doesn't.
-   */
   soon<Result>(work: () => Result): Result {
     this.pragma("synchronous = NORMAL");
     try {

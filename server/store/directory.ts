@@ -27,7 +27,6 @@ ${sharedTables
   )
   .join("\n")}`;
 
-/** A version of the shared directory. */
 export interface Position {
   version: number;
   /**

@@ -21,7 +21,6 @@ export interface StoredEvent {
 }
 
 export interface Delivery {
-  /** The event's id. */
   id: string;
   channel: Channel;
   state: "pending" | "delivered" | "failed";
@@ -117,10 +116,7 @@ export class StoredEvents extends Table {
     return this.db.first<{ id: string }>(sql, account, channel)?.id;
   }
 
-  /**
-   * Returns when the oldest event that the channel hasn't finished was made, in Unix milliseconds; undefined if none is
-   * pending.
-   */
+  /** Returns when the oldest event with a pending delivery was made, in Unix milliseconds; undefined if there is none. */
   oldestPending(channel: Channel): number | undefined {
     const { created_at } = this.db.one<{ created_at: number | null }>(
       `SELECT min(created_at) AS created_at FROM deliveries JOIN events ON id = event
@@ -130,7 +126,6 @@ export class StoredEvents extends Table {
     return created_at ?? undefined;
   }
 
-  /** Moves the planned tries of a channel by an interval. */
   moveTries(channel: Channel, byMs: number): void {
     const sql = `UPDATE deliveries SET next_try_at = max(0, next_try_at + ?)
       WHERE channel = ? AND state = 'pending'`;
@@ -156,7 +151,6 @@ export class StoredEvents extends Table {
       );
   }
 
-  /** Adds or replaces the delivery of an event by a channel. */
   updateDelivery(delivery: Delivery): void {
     const sql = `INSERT OR REPLACE INTO deliveries (event, channel, state, tries, next_try_at, last_answer)
       VALUES (@id, @channel, @state, @tries, @next_try_at, @last_answer)`;

@@ -17,7 +17,6 @@ export interface StoredKey {
 }
 
 export class StoredKeys extends Table {
-  /** Returns the keys whose `changed` is above a number, ordered by `changed`. */
   since(changed: number): (StoredKey & { changed: number })[] {
     return this.db.all("SELECT * FROM keys WHERE changed > ? ORDER BY changed", changed);
   }

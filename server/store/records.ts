@@ -11,7 +11,6 @@ export type MovedRow = Record<string, unknown>;
 
 const [magic, headBytes] = ["SQLite format 3\0", 20];
 
-/** Returns the columns that an import reads from an export. */
 function columnsOf(database: Database.Database, table: MovedTable): string[] {
   const { moved } = accountTables[table];
   if (moved !== "all") return [...moved];

@@ -5,8 +5,6 @@ import { pathIn } from "../shared/paths.ts";
 import { checkServed, databaseFile, hasLog } from "./served.ts";
 import { Store } from "./store.ts";
 
-/** Reads which data versions were ever served. */
-
 /**
  * Returns the data versions that the server with this environment has ever served; none if there is no state yet.
  * @throws DataError when the state can't be read, or isn't the state that the server uses

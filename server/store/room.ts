@@ -75,7 +75,6 @@ export function keepReserve(folder: string): void {
   }
 }
 
-/** The folders whose reserve this process has deleted. */
 const spent = new Set<string>();
 
 /**

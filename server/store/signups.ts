@@ -41,7 +41,6 @@ export class StoredSignups extends Table {
     return this.accountOf(mailbox) !== undefined;
   }
 
-  /** Returns the id of the account that a mailbox has signed up for. */
   accountOf(mailbox: string): number | undefined {
     const sql = "SELECT account FROM signups WHERE mailbox = ? AND account IS NOT NULL";
     return this.db.first<{ account: number }>(sql, mailbox)?.account;

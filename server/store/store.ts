@@ -12,8 +12,6 @@ import { StoredSignups } from "./signups.ts";
 import { StoredUsage } from "./usage.ts";
 import { StoredVersions } from "./versions.ts";
 
-/** The state database: one property for each group of tables. */
-
 export type { Account, NewAccount } from "./accounts.ts";
 export type { AdmittedAlone } from "./away.ts";
 export type { Position, Row } from "./directory.ts";

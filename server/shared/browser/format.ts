@@ -1,5 +1,3 @@
-/** Formats numbers for people. */
-
 const cents = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD" });
 
 /** Formats dollars, with cents between 0 and 10: $10,035, $7.50. */

@@ -8,7 +8,6 @@ import { html } from "./html.ts";
 /** Widths in pixels. The style sheet shows what was made for the largest width that fits into the drawing, if any. */
 export const leastWidths = [120, 220, 265, 400] as const;
 
-/** Draws something for each width, in a group with the width's class. */
 export const byWidth = (draw: (width: number) => preact.ComponentChildren) =>
   leastWidths.map((width) => html`<g class=${`from-${width}`}>${draw(width)}</g>`);
 
