@@ -22,7 +22,6 @@ const expiryWord = 3;
 const monthWord = 4;
 /** The time until which requests without a permit are refused immediately. */
 const noneUntilWord = 5;
-/** The number that `admit` returns for requests that are refused until `noneUntilWord`. */
 const reasonWord = 6;
 /** The requests of all servers in the month, as far as known. The permits held count as used. */
 const usedWord = 7;
@@ -43,7 +42,6 @@ const closedWord = currentMonthWord + 1;
 
 /** Milliseconds from the sending of a call for permits until the permits expire. */
 export const permitLifeMs = 750;
-/** Maximum milliseconds that a request waits for a permit. */
 export const maxWaitMs = 400;
 /**
  * Maximum milliseconds from now to the end of a refusal. If an end seems to be further away, it is an old time, and the

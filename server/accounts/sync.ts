@@ -127,7 +127,6 @@ export class Accounts {
     return this.#bySlot[slot].account;
   }
 
-  /** Returns an account's quota as applied; undefined for an unknown account. */
   quotaOf(id: number): number | undefined {
     return this.#entries.get(id)?.account.quota;
   }

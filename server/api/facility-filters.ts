@@ -102,7 +102,6 @@ function define<Each extends Record<string, Schema>>(table: Table<Each>) {
       readonly [Name in keyof Each]: ReturnType<typeof parameterOf<Each[Name]>>;
     },
     echoes: byName(({ echo }) => echo) as { readonly [Name in keyof Each]: Filter<Each[Name]>["echo"] },
-    /** Returns each parameter as it was understood; null if it is absent. */
     echoOf: (values: Values<Each>) =>
       Object.fromEntries(names.map((name) => [name, values[name] ?? null])) as {
         [Name in keyof Each]: v.InferOutput<Each[Name]> | null;

@@ -253,7 +253,6 @@ export const versionNames = v.optional(
   ),
 );
 
-/** Makes the schema of an amount from 0 to `max` dollars, with at most two decimals. */
 export function dollars(max: number) {
   const expected = `dollars from 0 to ${max}, with at most two decimals`;
   return v.pipe(

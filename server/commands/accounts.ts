@@ -142,7 +142,6 @@ function importAll(args: string[], { store, accounts }: Context): CommandOutput 
   return importFrom(0, store, accounts, file);
 }
 
-/** Imports at most `maxAccountsPerChange` accounts, beginning with the account at index `start`. */
 function importFrom(
   start: number,
   store: Store,

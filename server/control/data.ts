@@ -58,7 +58,6 @@ export async function loadData(
   return snapshots;
 }
 
-/** Loads the files with these names. Tries again, for a while, to load those that change meanwhile. */
 async function settle(snapshots: SnapshotFolder, names: ReadonlySet<string>): Promise<void> {
   await unlessStopping(snapshots.settle(names));
   const endMs = performance.now() + maxChangingMs;

@@ -78,7 +78,6 @@ export interface Access {
   /** Method, path and query, without possible secrets. */
   request: string;
   status: number;
-  /** Length of the answer's body. */
   bytes: number;
   ms: number;
 }

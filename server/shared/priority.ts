@@ -8,7 +8,6 @@ import { basename } from "node:path";
  * again.
  */
 
-/** Returns the system's ids of this process's threads; none if they can't be listed. */
 export function threadIds(): readonly number[] {
   try {
     return readdirSync("/proc/self/task").map(Number);

@@ -35,7 +35,6 @@ export interface LoadLimits {
   maxMs: number;
 }
 
-/** Returns the limits of a server's loads. They depend on the memory of the machine or container. */
 export function defaultLimits(): LoadLimits {
   const bytes = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
   return { maxBytes: bytes * memoryShare, maxMs: maxLoadMs };

@@ -1,4 +1,4 @@
-/** Version of the schema. A database with another version is refused. */
+/** A database with another version is refused. */
 export const schemaVersion = 1;
 
 /**
@@ -126,7 +126,6 @@ export const schema = `
   END;
 `;
 
-/** SQL for the next number of `changed`. */
 export const nextChange = `(SELECT 1 + max((SELECT coalesce(max(changed), 0) FROM accounts),
   (SELECT coalesce(max(changed), 0) FROM keys)))`;
 

@@ -1,7 +1,5 @@
 import { Table } from "./connection.ts";
 
-/** The table of signups and of the links that were mailed for them. */
-
 export interface Signup {
   /** The normalised e-mail address, which is the same for all spellings. */
   mailbox: string;

@@ -1,8 +1,6 @@
 import { accountExists } from "./accounts.ts";
 import { Table } from "./connection.ts";
 
-/** The tables of requests counted, by month and by day. */
-
 /** Maximum days kept per account. Two months have at most this many. */
 const maxDays = 62;
 

@@ -1,7 +1,5 @@
 import { Table } from "./connection.ts";
 
-/** The table of all data versions that were ever served. */
-
 interface StoredVersion {
   version: string;
   sha256: string;
