@@ -1,8 +1,6 @@
 import { type Image, versionName } from "../../engine/query.ts";
 import { basePath } from "./endpoint.ts";
 
-/** Writes and reads the cursors of pages. */
-
 /** The start of a page. It is opaque to clients, and bound to one data version and its content. */
 interface Cursor {
   version: string;

@@ -199,7 +199,7 @@ export function noProcedures(image: Image, state: string | undefined, minFacilit
   );
 }
 
-/** Names the newest data version that has the facility, if there is one. */
+/** The error names the newest data version that has the facility, if there is one. */
 export function noFacility(versions: Versions, image: Image, ccn: string): ApiError {
   const elsewhere = whereElse(versions, (other) => findFacility(other, ccn) >= 0);
   return notFound(image, `there is no facility ${echo(ccn)}`, elsewhere ?? shortCcn(ccn));
@@ -274,7 +274,6 @@ export function searchFor(image: Image, text: string): string {
   return `a search finds them by words, such as ${searchPath(isSure(scores) ? text : "knee replacement")}`;
 }
 
-/** Names the newest data version for which `has` is true. */
 function whereElse({ images }: Versions, has: (image: Image) => boolean): string | undefined {
   const other = images.find(has);
   return other && `data version ${versionName(other.description.provenance)} has it`;

@@ -395,7 +395,6 @@ const responses = {
   503: errorResponse(["service_unavailable"]),
 };
 
-/** Returns the types of an operation's own errors, by status. */
 function refusalsOf({ errors = [], segment, kind }: Endpoint): [status: string, types: ApiErrorType[]][] {
   const possible = new Set<ApiErrorType>([...errors, "invalid_parameter"]);
   if (kind === "versioned") possible.add("not_found");

@@ -11,10 +11,7 @@ import { ApiError, echo, echoBare } from "./errors.ts";
 import { noMatches } from "./no-matches.ts";
 import { groupWritten, noProcedure } from "./not-found.ts";
 
-/** Finds the procedure group that a request asks for by its APC code, by words, or by a HCPCS code. */
-
 export interface ProcedureAsked {
-  /** Position of the procedure in the image. */
   procedure: number;
   code: string;
   name: string;

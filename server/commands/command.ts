@@ -15,7 +15,6 @@ import { runProgram } from "./program.ts";
 
 /** Runs operators' commands on the state, and waits until a running server has applied the change. */
 
-/** Maximum wait for a running server to apply a change. */
 export const maxApplyMs = 3000;
 const askAppliedMs = 10;
 
@@ -182,7 +181,7 @@ async function doubtAbout(store: Store, folder: string, changes: Changes): Promi
   }
 }
 
-/** @throws Error when a command has more arguments */
+/** @throws Error when `more` isn't empty */
 export function checkEnd(command: string, more: string[], last = "the id"): void {
   if (more.length > 0)
     throw new Error(`${command} takes nothing after ${last}, but has ${shown(more.join(" "))}`);

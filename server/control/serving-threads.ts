@@ -120,7 +120,6 @@ export class ServingThreads {
   readonly #gate = new Int32Array(new SharedArrayBuffer(4));
   onWait: (thread: number, waits: readonly Wait[]) => void = () => {};
 
-  /** @param part the part that serves pages in addition to the API */
   constructor(settings: Settings, part: Pick<PartRun, "serving" | "writing"> | undefined) {
     this.#accessLines = new PerSecond(settings.ACCESS_LOG);
     // The promise is awaited later. Until then, a rejection mustn't be reported as unhandled.

@@ -74,7 +74,6 @@ const code: ThreadCode = workerData;
 const state = new Int32Array(code.gate);
 const isEnding = () => Atomics.load(state, 0) === gate.ending;
 
-/** Callbacks for the control thread's replies to posts, by the post's id. */
 const posted = new Map<number, (reply: PortalReply | null) => void>();
 let lastPost = 0;
 

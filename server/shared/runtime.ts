@@ -23,8 +23,8 @@ export function threadCpuMs(): number {
 }
 
 /**
- * Begins to collect this thread's garbage, such as a retired image, in short steps between other work. Node has no
- * function for this, so the thread measures its memory, which needs a whole collection. The result isn't used.
+ * Begins to collect this thread's garbage in short steps between other work. Node has no function for this, so the thread
+ * measures its memory, which needs a whole collection.
  */
 export function collectGarbageSoon(): void {
   // Suppresses Node's warning that `measureMemory` may change.

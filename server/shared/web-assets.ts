@@ -35,7 +35,7 @@ export interface Assets {
 
 /**
  * Bundles the pages of a part of the server: each module and style sheet in `browser/pages`, with all that it imports.
- * The result is cached by its sources, because the bundler takes 0.2 seconds.
+ * The result is cached by its sources.
  * @param base the path that the URLs of the assets begin with; it ends with a slash
  * @param part the part's folder, below `server/`
  * @param added the texts of further files by their names

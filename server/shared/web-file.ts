@@ -3,7 +3,7 @@ import { brotliCompressSync, gzipSync, constants as zlib } from "node:zlib";
 import { kept } from "../strip-cache.js";
 import type { WebFile } from "./messages.ts";
 
-/** Makes web files in shared memory, in each content coding. */
+/** Makes web files in shared memory. */
 
 const minCodedBytes = 1024;
 /** The best quality would take a second longer for all files together, and make them 7 % smaller. */

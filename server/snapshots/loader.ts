@@ -15,7 +15,6 @@ import { type OpenFile, openFile, type Wanted } from "./folder.ts";
 const megabyte = 2 ** 20;
 /** Share of the machine's or container's memory for a load. The rest is for snapshots that are served. */
 export const memoryShare = 0.5;
-/** Maximum time of a load. */
 export const maxLoadMs = 600_000;
 /** Maximum wait for the end of a thread after a failed load. */
 const maxEndMs = 1000;

@@ -94,7 +94,6 @@ export class SnapshotFolder {
   readonly #lastLoads = new Map<string, number>();
   /** The files that changed during their last load. The result of the load was dropped. */
   readonly #dropped = new Set<string>();
-  /** The files to load, as the last scan found them. */
   #waiting = new Map<string, FileState>();
   /** The file names of all versions in the registry at the last scan. */
   #known: ReadonlySet<string> = new Set();
@@ -445,7 +444,6 @@ export class SnapshotFolder {
     this.#tellChanges(now);
   }
 
-  /** Records and logs what the serving threads have now. */
   #tellChanges(now: readonly Loaded[]): void {
     const { log, metrics } = this.#with;
     const before = this.#published;

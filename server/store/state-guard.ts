@@ -9,7 +9,6 @@ import { filesOf, identitiesIn, readServed, servedFile } from "./served.ts";
 export class StateGuard {
   readonly #folder: string;
   readonly #unlock: () => void;
-  /** The identities of the files when `watch` was called. */
   #opened: string | undefined;
 
   /** @throws DataError when the folder is locked or unusable */

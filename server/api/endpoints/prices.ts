@@ -72,7 +72,7 @@ for (const [code, place] of stateIndex)
 
 /**
  * Reads a price query as one number, if the query has the simplest form: `procedure=` and four digits, then perhaps
- * `&state=` and two capitals, then perhaps `&limit=` and a number. Makes no string.
+ * `&state=` and two capitals, then perhaps `&limit=` and a number.
  * @returns the key; −1 if the query has another form or no answer
  */
 export function readPriceKey(image: Image, query: string): number {
