@@ -91,7 +91,7 @@ export interface CommandOutput {
   };
 }
 
-/** Changes the state on every server that shares it. The change is atomic: if `work` throws, nothing changes. */
+/** Changes the state that servers share, or this server's. `work` may run several times. If it throws, nothing changes. */
 export type Change = <Result>(work: () => Result) => Promise<Result>;
 
 export interface SharedState {
@@ -132,7 +132,7 @@ export interface Core extends PartContext {
   readonly mailer: Mailer | undefined;
   isReady(): boolean;
   change: Change;
-  /** Waits until a change is applied in every thread, and on other servers that respond in time. */
+  /** Waits until a change is applied in every thread, and on every server that reaches the database. */
   takeEffect(): Promise<void>;
   /** Whether this server may deliver events now. */
   delivers(): boolean;

@@ -39,7 +39,7 @@ const ceilingRows = Object.entries(reachedCeilings).map(
 );
 /** Formats a number with commas, without loading the data of all languages as `toLocaleString` would. */
 const inThousands = (count: number) => String(count).replace(/\B(?=(\d{3})+$)/g, ",");
-/** The plans that a client may have. The plan `portal` is only for the portal's pages. */
+/** The plans for clients. The plan `portal` is meant for the portal's pages. */
 const plansOfClients = Object.entries(plans).filter(([plan]) => plan !== "portal");
 const planRows = plansOfClients.map(([plan, ceilings]) =>
   ceilings === undefined

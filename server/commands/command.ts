@@ -43,7 +43,7 @@ interface FolderSubcommand extends Help {
 interface Subcommand extends Help {
   /** If absent or false, a missing state is an error, because STATE_DIR may be mistyped. */
   makesState?: boolean;
-  /** Whether the command only reads. Then it reads everything as of one moment, and a server can write meanwhile. */
+  /** If true, the command must only read. It reads everything as of one moment, while a server can write. */
   onlyReads?: boolean;
   /** If true, the command uses the reserve of room on a full disk, because it ends somebody's access. */
   endsAccess?: boolean;
