@@ -30,7 +30,6 @@ export interface Part {
   configure(environment: NodeJS.ProcessEnv, core: Settings): PartRun | undefined;
 }
 
-/** An enabled part. Its modules are loaded when one of its functions is called. */
 export interface PartRun {
   /** The module that runs in serving threads; see `serving/pages-part.ts`. */
   readonly serving?: URL;
@@ -57,9 +56,7 @@ export interface RunningPart {
 }
 
 export interface Pages {
-  /** Returns the files that serving threads send to clients. */
   files(): readonly WebFile[];
-  /** Replies to a post. Never rejects. */
   act(request: PortalRequest): Promise<PortalReply>;
 }
 
@@ -78,11 +75,11 @@ export interface SharedCommand {
   now: Date;
 }
 
-/** What a command prints. Each text ends with a line break. */
+/** What a command prints. Each text ends with a line break, or is empty. */
 export interface CommandOutput {
-  /** The command's result, for stdout. */
+  /** For stdout. */
   result: string;
-  /** Remarks, for stderr. */
+  /** For stderr. */
   note?: string;
   /** The ids of accounts that an import has added. */
   entered?: readonly number[];
@@ -94,11 +91,10 @@ export interface CommandOutput {
   };
 }
 
-/** Changes the state on every server that shares it. The change is atomic: if `work` throws, nothing changes. */
+/** Changes the state that servers share, or this server's. `work` may run several times. If it throws, nothing changes. */
 export type Change = <Result>(work: () => Result) => Promise<Result>;
 
 export interface SharedState {
-  /** The permits by which serving threads admit requests. */
   readonly permits: PermitTable;
   change: Change;
   /** Waits until the changes made so far are in effect on every server that reaches the database. */
@@ -109,7 +105,6 @@ export interface SharedState {
   isUnread(): boolean;
   /** Begins to get permits. @param answer sends answers to requests that wait in a serving thread */
   begin(accounts: Accounts, answer: (thread: number, answers: PermitAnswer[]) => void): Promise<void>;
-  /** Records requests that wait for permits in a serving thread. */
   wait(thread: number, waits: readonly Wait[]): void;
 }
 
@@ -122,11 +117,9 @@ export interface PartContext {
   fault(): string | undefined;
   /** Runs work that writes little. If the disk is full, deletes the state's reserve and runs the work again. */
   withRoom<Result>(work: () => Result): Result;
-  /** Repeats `work` until the server ends. A failure is logged, and the next run tries again. */
   repeat(what: string, everyMs: number, work: () => void | Promise<void>): void;
   /** Registers a shutdown step. The step that is registered last runs first. */
   atEnd(close: () => void | Promise<void>): void;
-  /** Waits for a step of the start. @throws when the server is stopping */
   unlessStopping<Result>(work: Promise<Result>): Promise<Result>;
 }
 
@@ -135,13 +128,13 @@ export interface Core extends PartContext {
   readonly snapshots: SnapshotFolder;
   readonly connections: Connections;
   readonly traffic: Traffic;
-  /** Sends e-mails; undefined if the server sends none. */
+  /** Undefined if the server sends no e-mails. */
   readonly mailer: Mailer | undefined;
   isReady(): boolean;
   change: Change;
-  /** Waits until a change is applied in every thread, and on other servers that respond in time. */
+  /** Waits until a change is applied in every thread, and on every server that reaches the database. */
   takeEffect(): Promise<void>;
-  /** Whether it is this server's turn to deliver events. */
+  /** Whether this server may deliver events now. */
   delivers(): boolean;
   showPages(files: readonly WebFile[]): Promise<void>;
 }
@@ -166,7 +159,6 @@ export function definePart<Table extends SettingTable>(
 
 export interface Configuration {
   settings: Settings;
-  /** The parts that the settings enable. */
   parts: PartRun[];
 }
 

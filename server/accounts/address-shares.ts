@@ -16,8 +16,8 @@ import type { ShareLimits } from "../shared/plans.ts";
 const sets = 2 ** 13;
 const entriesOfSet = 8;
 /**
- * 64-bit floats of an entry, all 0 at first: the address, the requests taken from its bucket, the time and the day of
- * its last admitted request, and the requests admitted on that day.
+ * 64-bit floats of an entry: the address, the requests taken from its bucket, the time and the day of its last admitted
+ * request, and the requests admitted on that day.
  */
 const [addressWord, spentWord, atWord, dayWord, usedWord] = [0, 1, 2, 3, 4];
 const entryWords = 5;
@@ -26,7 +26,7 @@ const bytes = lockBytes + sets * entriesOfSet * entryWords * Float64Array.BYTES_
 
 /** Requests that an address with a full bucket may make without a pause. */
 export const shareBurst = 40;
-/** Milliseconds after which a thread that waits for the lock checks the lock without being notified. */
+/** Milliseconds after which a thread that waits for the lock checks it without being notified. */
 const lookAgainMs = 1;
 
 /** Why a request is refused, and the Unix milliseconds from which the next request may be admitted. */
@@ -53,7 +53,7 @@ export class AddressShares {
    *
    * @param client the client's name; see `clientOf`
    * @param nowMs Unix milliseconds
-   * @param steadyMs milliseconds of a clock that never jumps and is the same in all threads
+   * @param steadyMs milliseconds of a steady clock that all threads share
    * @returns undefined for an admitted request
    */
   take(client: string, nowMs: number, steadyMs: number): ShareRefusal | undefined {

@@ -7,7 +7,7 @@ import { generateKey, hashKey } from "./keys.ts";
 import { maxNameLength } from "./names.ts";
 import { webhookFault } from "./webhook-url.ts";
 
-/** Changes keys and accounts, by the same rules for operators and customers. */
+/** The rules by which operators and customers change keys and accounts. */
 
 const maxLabelLength = 64;
 
@@ -29,11 +29,7 @@ export function keyState(key: StoredKey, now: Date): "active" | "revoked" | "exp
   return key.expires_at !== null && key.expires_at <= now.getTime() ? "expired" : "active";
 }
 
-/**
- * Checks that a time is in the future.
- * @param at Unix milliseconds
- * @throws DataError when the time is now or in the past
- */
+/** @param at Unix milliseconds @throws DataError when the time is now or in the past */
 export function checkToCome(what: string, at: number, now: Date): void {
   if (at <= now.getTime()) throw new DataError(what, isoTime(at), "a time in the future");
 }
@@ -46,7 +42,7 @@ export interface NewKey {
   expires: number | null;
 }
 
-/** Makes a key and stores its hash. @param expires Unix milliseconds; null for never */
+/** @param expires Unix milliseconds; null for never */
 export function makeKey(
   store: Store,
   account: number,

@@ -28,7 +28,7 @@ export class UsageDays {
     Atomics.store(this.#words, base, month);
   }
 
-  /** Sets the month's count at the end of a day. @param day from 1 @param used requests of the month so far */
+  /** Sets the month's count at the end of a day. Days count from 1. @param used requests of the month so far */
   put(slot: number, day: number, used: number): void {
     Atomics.store(this.#words, slot * slotWords + day, used);
   }

@@ -4,7 +4,7 @@ import { maxAccounts } from "../shared/plans.ts";
 
 /** Maximum events per slot. The newest are kept. Each quota that an account has in a month has up to three events. */
 export const maxEvents = 15;
-/** Number of 64-bit words of a slot: the month, and one word per event. An unused word is 0. */
+/** 64-bit words of a slot: the month, then the events. An unused word is 0. */
 const slotWords = 1 + maxEvents;
 /** Marks a slot whose month is being changed. */
 const noMonth = 0n;

@@ -19,7 +19,6 @@ const [slotWord, expiryWord, hashWord] = [1, 2, 4];
 /** States of an entry. Keys of a deleted account are in the state `revoked`. */
 const [empty, active, revoked, suspended] = [0, 1, 2, 3];
 const entriesBytes = capacity * entryWords * 4;
-/** Bytes of the keys' ids, which follow the entries as 64-bit floats. */
 const idsBytes = capacity * Float64Array.BYTES_PER_ELEMENT;
 /**
  * Number of entries in a group. Behind the ids, the buffer has a byte for each group: 1 if a day of last use in the
@@ -44,7 +43,6 @@ export class KeyTable {
   readonly #expiries: Float64Array;
   readonly #groups: Buffer;
   readonly #ids: Float64Array;
-  /** Each entry's day of last use at the last `sweepDays`. Only the control thread uses this. */
   #reportedDays: Uint16Array | undefined;
   #count = 0;
 
@@ -103,8 +101,8 @@ export class KeyTable {
   }
 
   /**
-   * Finds a key by its SHA-256, whatever its state. Returns its entry. If the table doesn't have the key, returns the
-   * bitwise complement, which is negative, of the entry that the key would get.
+   * Returns the entry of a key by its SHA-256, whatever the key's state. For an unknown key, returns a negative number: the
+   * bitwise complement of the entry that the key would get.
    */
   find(hash: Buffer): number {
     const words = this.#words;
@@ -118,7 +116,7 @@ export class KeyTable {
     }
   }
 
-  /** Whether an entry that `find` returned as free has a key now: the key that was looked for, or another key. */
+  /** Whether an entry that `find` returned as free has a key now. */
   isTaken(entry: number): boolean {
     return entry < 0 && Atomics.load(this.#halves, 2 * ~entry) !== empty;
   }
@@ -159,7 +157,6 @@ export class KeyTable {
     }
   }
 
-  /** Returns the account slot and the id of an entry's key, whatever its state. */
   holderOf(entry: number): { slot: number; id: number } {
     return { slot: accountSlot(this.#words[entry + slotWord]), id: this.#ids[entry / entryWords] };
   }

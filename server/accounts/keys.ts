@@ -1,8 +1,6 @@
 import { hash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 
-/** Makes, parses and hashes API keys. */
-
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const prefix = "hcq_";
 const checkAt = prefix.length + 43;
@@ -29,7 +27,6 @@ export function isWellFormed(key: string): boolean {
   return check === crc32(key.slice(prefix.length, checkAt));
 }
 
-/** Returns a key's SHA-256, 32 bytes. */
 export function hashKey(key: string): Buffer {
   // Hashing the string takes half the time of hashing a buffer.
   return Buffer.from(hash("sha256", key, "binary"), "binary");

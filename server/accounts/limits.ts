@@ -15,10 +15,10 @@ const burstWord = 1;
 const fullAtWord = 2;
 /** The second in which the bucket was last used. An old second means that `fullAt` may be from before a wrap-around. */
 const usedAtWord = 3;
-/** The first word of the two counters. The first counter is for even months, the second for odd months. */
+/** The first word of two counters: one for even months, one for odd months. */
 const monthWords = 4;
 const counterWords = 2;
-/** The number of counted requests. Word 0 of a counter is its month. */
+/** The word of a counter with its requests. Word 0 is its month. */
 const usedWord = 1;
 
 const longIdleSeconds = 10;
@@ -31,18 +31,15 @@ const ticksPerRequest = 1000;
 
 // `Limits.admit` returns one of the three numbers below if it refuses a request.
 
-/** The account's token bucket is empty. */
 export const burstExceeded = -1;
-/** The requests of the month are used up. */
 export const quotaExceeded = -2;
-/** The month has no counter in shared memory. `Limits.enter` assigns the counters. */
+/** The month has no counter in shared memory; see `Limits.enter`. */
 export const monthUnknown = -3;
 
-/** The interface to the ceilings of accounts, on one server or on several servers that share accounts. */
 export interface Ceilings {
   /** Admits a request. @returns the requests left in the month, or a negative number that says why it isn't admitted */
   admit(slot: number, month: number, steadyMs: number): number;
-  /** Uncounts a request that failed with a server error. */
+  /** Uncounts an admitted request. */
   giveBack(slot: number, month: number): void;
   /** Returns the requests of a month; undefined if they aren't known. */
   used(slot: number, month: number): number | undefined;
@@ -78,11 +75,9 @@ export class Limits implements Ceilings {
   }
 
   /**
-   * Assigns one of an account's two counters to a month. For the accounts of clients, only the control thread calls
-   * this, because it knows which counts were saved. A request of a month without a counter isn't admitted.
-   *
-   * @param used the number of requests that are already counted in `month`
-   * @returns the month that had the counter, and its final count
+   * Assigns one of an account's two counters to a month. A request of a month without a counter isn't admitted.
+   * @param used the requests that are already counted in `month`
+   * @returns the month that had the counter (0 for none), and its count
    */
   enter(slot: number, month: number, used: number): { month: number; used: number } {
     const at = this.#counterOf(slot, month);
@@ -130,13 +125,11 @@ export class Limits implements Ceilings {
     }
   }
 
-  /** Returns the requests counted in a month; undefined if the account has no counter for the month. */
   used(slot: number, month: number): number | undefined {
     const at = this.#counterOf(slot, month);
     return Atomics.load(this.#words, at) === month ? Atomics.load(this.#words, at + usedWord) : undefined;
   }
 
-  /** Returns the account's requests per second (`burst`) and requests per month (`quota`). */
   ceilings(slot: number): { burst: number; quota: number } {
     const base = slot * slotWords;
     return {
@@ -145,12 +138,10 @@ export class Limits implements Ceilings {
     };
   }
 
-  /** Returns the requests left of a month's quota; the whole quota if the month has no counter. */
   remaining(slot: number, month: number): number {
     return Math.max(0, this.ceilings(slot).quota - (this.used(slot, month) ?? 0));
   }
 
-  /** Returns the milliseconds until the account's bucket has room for a request; 0 if it has room now. */
   burstWaitMs(slot: number, steadyMs: number): number {
     const words = this.#words;
     const base = slot * slotWords;

@@ -2,14 +2,14 @@ import { maxAccounts } from "../shared/plans.ts";
 
 /** Names and plans of accounts, per account slot, in shared memory. */
 
-/** Maximum length of a name in characters, and in bytes too, because names and plans are printable ASCII. */
+/** Maximum characters of a name. Names are printable ASCII, so a character is a byte. */
 export const maxNameLength = 64;
 /** Maximum length of a plan's name. An imported account may have a plan that this release doesn't know. */
 export const maxPlanLength = 32;
 const planAt = 1 + maxNameLength;
 const cellBytes = planAt + 1 + maxPlanLength;
 
-/** Holds a name and a plan for each account slot. A slot's cell has both texts, each after its length. */
+/** A slot's cell has a name and a plan, each after its length. */
 export class AccountNames {
   readonly buffer: SharedArrayBuffer;
   readonly #bytes: Uint8Array;

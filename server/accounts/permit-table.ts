@@ -1,7 +1,7 @@
 import { maxAccounts } from "../shared/plans.ts";
 import { burstExceeded, type Ceilings } from "./limits.ts";
 
-/** Admits requests of accounts that several servers share, by permits that the control thread gets from the database. */
+/** Admits requests of accounts that several servers share, by permits from the control thread. */
 
 /*
  * A permit is the right to admit one request. The permits of an account, by account slot, are in shared memory, and are
@@ -18,17 +18,16 @@ const heldWord = 2;
  * permits.
  */
 const expiryWord = 3;
-/** The month of the permits and of the counts below. */
+/** The month of the permits and of the word `usedWord`. */
 const monthWord = 4;
 /** The time until which requests without a permit are refused immediately. */
 const noneUntilWord = 5;
-/** The number that `admit` returns for requests that are refused until `noneUntilWord`. */
 const reasonWord = 6;
-/** The requests of all servers in the month. The permits held count as used. */
+/** The requests of all servers in the month, as far as known. The permits held count as used. */
 const usedWord = 7;
-/** Number of requests that were admitted or began to wait since the start. */
+/** Requests that were admitted or began to wait since the start, modulo 2^32. */
 const askedWord = 8;
-/** Number of requests that wait for a permit, in all threads. */
+/** Requests that wait for a permit, in all threads. */
 const waitingWord = 9;
 /**
  * The number of permits to uncount: those of failed requests, and those that no waiting request needed. The first word
@@ -38,12 +37,11 @@ const failedWords = 10;
 
 /** The word after all slots: the month in which permits are used now. */
 const currentMonthWord = maxAccounts * slotWords;
-/** 1 while requests without a permit are answered 503 immediately. */
+/** 1 while requests may not wait for a permit. */
 const closedWord = currentMonthWord + 1;
 
 /** Milliseconds from the sending of a call for permits until the permits expire. */
 export const permitLifeMs = 750;
-/** Maximum milliseconds that a request waits for a permit. */
 export const maxWaitMs = 400;
 /**
  * Maximum milliseconds from now to the end of a refusal. If an end seems to be further away, it is an old time, and the
@@ -53,7 +51,6 @@ const maxRefusalMs = 1000;
 
 // Two numbers that `admit` returns in addition to those of `Limits`.
 
-/** The request must wait for a permit. */
 export const mustWait = -5;
 /** No permit can be got in time, for example because the database is away. */
 export const databaseAway = -6;
@@ -67,17 +64,15 @@ export class PermitTable implements Ceilings {
     this.#words = new Int32Array(buffer);
   }
 
-  /** The month in which permits are used now: by the database's clock, or by this server's while the database is away. */
   get month(): number {
     return Atomics.load(this.#words, currentMonthWord);
   }
 
-  /** Permits of other months can't be used any more. */
   set month(month: number) {
     Atomics.store(this.#words, currentMonthWord, month);
   }
 
-  /** Whether requests without a permit are answered 503 immediately. */
+  /** Whether requests may not wait for a permit. */
   set isClosed(isClosed: boolean) {
     Atomics.store(this.#words, closedWord, isClosed ? 1 : 0);
   }
@@ -139,7 +134,6 @@ export class PermitTable implements Ceilings {
     Atomics.add(this.#words, slot * slotWords + failedWords + (month & 1), 1);
   }
 
-  /** Returns the requests of a month, as far as known; undefined if the account's counts are of another month. */
   used(slot: number, month: number): number | undefined {
     const base = slot * slotWords;
     if (Atomics.load(this.#words, base + monthWord) !== month) return undefined;
@@ -149,12 +143,10 @@ export class PermitTable implements Ceilings {
     );
   }
 
-  /** Returns the requests left of a month's quota, as far as known. */
   remaining(slot: number, month: number): number {
     return Math.max(0, this.ceilings(slot).quota - (this.used(slot, month) ?? 0));
   }
 
-  /** Returns the account's requests per second (`burst`) and requests per month (`quota`). */
   ceilings(slot: number): { burst: number; quota: number } {
     const base = slot * slotWords;
     return {
@@ -173,17 +165,15 @@ export class PermitTable implements Ceilings {
     return Atomics.load(this.#words, slot * slotWords + heldWord);
   }
 
-  /** Number of requests that were admitted or began to wait since the start, modulo 2^32. */
   asked(slot: number): number {
     return Atomics.load(this.#words, slot * slotWords + askedWord) >>> 0;
   }
 
-  /** The month of the account's permits and counts. */
   monthOf(slot: number): number {
     return Atomics.load(this.#words, slot * slotWords + monthWord);
   }
 
-  /** Assigns permits and counts to a month, and ends the refusals. The account must hold no permits. */
+  /** Assigns an account's permits and counts to a month, and ends its refusal. The account must hold no permits. */
   enter(slot: number, month: number): void {
     const base = slot * slotWords;
     Atomics.store(this.#words, base + reasonWord, 0);
@@ -228,7 +218,6 @@ export class PermitTable implements Ceilings {
     Atomics.store(this.#words, slot * slotWords + usedWord, used);
   }
 
-  /** Returns the number of permits of a month to uncount, and resets it. */
   takeFailed(slot: number, month: number): number {
     return Atomics.exchange(this.#words, slot * slotWords + failedWords + (month & 1), 0);
   }

@@ -7,7 +7,7 @@ import type { Account, Store, StoredEvent } from "../store/store.ts";
 
 /** Records events when a count reaches 80, 90 and 100 % of the quota, with a delivery by each channel of the account. */
 
-/** The counts at which events are recorded, in percent of the quota. */
+/** Percent of the quota. */
 export const thresholds = [80, 90, 100] as const;
 
 /** Returns the highest threshold that a count has reached, in percent of the quota; 0 if it has reached none. */
@@ -28,9 +28,8 @@ export interface Counted {
 }
 
 /**
- * Records the event of each threshold that a count has reached, unless it is recorded already. An event has the count at
- * the crossing, which may be lower than the count now. If the count reached the threshold because the quota was lowered,
- * the event has the count `before`. Returns the new events.
+ * Records the event of each threshold that a count has reached, unless it is recorded already. The event has the count at
+ * the threshold, or `before` if that is higher. Returns the new events.
  */
 export function recordEvents(
   store: Store,
@@ -80,7 +79,6 @@ export function logEvents(log: Logger, events: readonly StoredEvent[]): void {
   for (const { id, payload } of events) log.warn({ event: id, ...JSON.parse(payload) }, "quota event");
 }
 
-/** Returns the channels for which an account has an address. */
 export function channelsOf(account: Account): Channel[] {
   return channels.filter((channel) => account[channel] !== null);
 }
@@ -95,7 +93,7 @@ const payloadSchema = v.object({
   }),
 });
 
-/** Reads a stored event's payload. @throws Error when the text isn't a payload */
+/** @throws Error when the text isn't a payload */
 export function payloadOf(text: string): v.InferOutput<typeof payloadSchema> {
   return v.parse(payloadSchema, JSON.parse(text));
 }

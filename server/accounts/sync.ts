@@ -34,7 +34,7 @@ interface Crossing {
 interface AccountEntry {
   account: Account;
   slot: number;
-  /** The counts of the two months in memory. The index is the month's number modulo 2. */
+  /** The counts of the two months in memory, by the month's number modulo 2; empty if servers share the accounts. */
   counts: Count[];
 }
 
@@ -53,7 +53,6 @@ interface Tables {
  */
 export const lookBackMs = 14 * dayMs;
 
-/** Tells whether a key is one that all visitors of the pages share. */
 export type IsForVisitors = (key: StoredKey, account: Account) => boolean;
 
 export class Accounts {
@@ -111,7 +110,6 @@ export class Accounts {
     if (day.startsWith(monthName(this.#monthOfDays))) this.tables.days.put(slot, Number(day.slice(8)), used);
   }
 
-  /** The first of the two months in memory, numbered by `monthOf`. */
   get firstMonth(): number {
     return this.#month;
   }
@@ -129,12 +127,10 @@ export class Accounts {
     return this.#bySlot[slot].account;
   }
 
-  /** Returns an account's quota as applied; undefined for an unknown account. */
   quotaOf(id: number): number | undefined {
     return this.#entries.get(id)?.account.quota;
   }
 
-  /** Applies the changes of accounts, keys and events in the database since the last call. */
   refresh(): void {
     this.#refresh((account, month) => this.#store.usage.of(account, monthName(month)));
   }
@@ -220,7 +216,7 @@ export class Accounts {
     }
   }
 
-  /** Notes which thresholds of the old quota were reached since the last save. Called when the quota changes. */
+  /** Remembers the thresholds of the old `quota` that are reached and have no event yet. */
   #noteCrossings(entry: AccountEntry, quota: number): void {
     for (const count of entry.counts) {
       // A month that is over keeps its quota.
@@ -234,7 +230,8 @@ export class Accounts {
 
   /**
    * Loads the counts of the two months that have to be in memory now. Saves the counts of months that leave memory.
-   * @returns the new events @throws Error when counts can't be read or saved; then the months in memory stay
+   * @returns the new events
+   * @throws Error when counts can't be read or saved
    */
   enterMonths(nowMs: number): StoredEvent[] {
     if (monthOf(nowMs) !== this.#monthOfDays) this.#enterDays(monthOf(nowMs));
@@ -366,8 +363,8 @@ export class Accounts {
 }
 
 /**
- * Returns the day for which a month's count is saved now: today, or the last day of a month that is over. Returns
- * undefined if the month hasn't begun, because the clock was set back.
+ * Returns the day for which a month's count is saved now: today, or the last day of a month that is over. Returns undefined
+ * if the month hasn't begun.
  */
 function dayWithin(month: number, nowMs: number): string | undefined {
   if (nowMs < startOfMonth(month)) return undefined;

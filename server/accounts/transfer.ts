@@ -7,18 +7,16 @@ import { accountTables, type MovedRow, type MovedTable, readRows, Store } from "
 import { maxNameLength, maxPlanLength } from "./names.ts";
 
 /**
- * Imports accounts. A value is refused only if a table's constraints forbid it, or if the server couldn't work with it.
- * Rules for new accounts, such as the plans and their ceilings, don't apply to what an earlier release has stored.
+ * Imports accounts. Rules for new accounts, such as the plans and their ceilings, don't apply to what an earlier release
+ * has stored.
  */
 
-/** An account in a file, with all its rows. */
 export interface MovedAccount {
   id: number;
   name: string;
   rows: { table: MovedTable; row: MovedRow }[];
 }
 
-/** A requirement for a value: in words, and as a check. */
 type Need = readonly [expected: string, isMet: (value: unknown) => boolean];
 
 const whole = (min: number, max: number): Need => [
@@ -52,7 +50,7 @@ function isJson(value: unknown): boolean {
   }
 }
 
-/** The requirements for values, by column. A column in two tables with different needs is named with its table. */
+/** The requirements for values, by column, or by table and column. */
 const needs: Record<string, Need> = {
   "accounts.id": id,
   "accounts.name": text(`1 to ${maxNameLength} ASCII characters`, new RegExp(`^[ -~]{1,${maxNameLength}}$`)),
@@ -77,16 +75,13 @@ const needs: Record<string, Need> = {
 };
 
 /**
- * Reads an export or a backup. Deleted accounts and unused links of signups, which a backup has, are left out.
+ * Reads an export or a backup. Leaves out what only a backup has: deleted accounts, and signups without an account.
  * @returns the accounts by id, ascending
  * @throws DataError when the file, or a value in it, can't be imported
  */
 export function readAccounts(file: string): MovedAccount[] {
   const accounts = new Map<unknown, MovedAccount>();
-  /**
-   * The account of each key and of each event, by the key's or the event's id. Rows of some tables name a key or an
-   * event instead of an account.
-   */
+  /** The account of each key and of each event, by its id. Some tables' rows name a key or an event, not an account. */
   const owners = { keys: new Map<unknown, unknown>(), events: new Map<unknown, unknown>() };
   const rotated: MovedRow[] = [];
   readRows(file, (table, row) => {
@@ -155,9 +150,9 @@ function shownValue(value: unknown): string {
 }
 
 /**
- * Adds accounts with their ids. The caller undoes what was added before an error.
+ * Adds accounts with their ids, in the caller's transaction.
  * @param file the accounts' origin in messages
- * @throws DataError when rows break a constraint of the tables
+ * @throws DataError when a row breaks a constraint of its table
  */
 export function addAccounts(store: Store, accounts: readonly MovedAccount[], file: string): void {
   // A key refers to the later key that replaced it.
@@ -175,10 +170,7 @@ export function addAccounts(store: Store, accounts: readonly MovedAccount[], fil
 const isConstraintError = (error: unknown): error is Error =>
   error instanceof Error && "code" in error && /^SQLITE_CONSTRAINT/.test(String(error.code));
 
-/**
- * Checks that the ids, names, keys, events and mailboxes of some accounts are free.
- * @throws DataError for the first that is taken
- */
+/** @throws DataError for the first of the ids, names, keys, events and mailboxes that is taken */
 export function checkFree(store: Store, accounts: readonly MovedAccount[], file: string): void {
   for (const { id, name, rows } of accounts) {
     const subject = `file ${file}: account ${name}`;

@@ -1,14 +1,11 @@
 import { isIP } from "node:net";
 import { reachOf } from "../shared/special-addresses.ts";
 
-/** Checks the URL of a webhook. */
-
 const maxUrlCharacters = 2000;
 
 /**
- * Domains without names that public DNS resolves: RFC 6761, RFC 6762 (with its appendix G), RFC 7686, RFC 8375, RFC
- * 9476, ICANN for `internal`, and names that systems give themselves. `example` isn't among them, because documents use
- * it.
+ * Domains whose names public DNS doesn't resolve: RFC 6761, RFC 6762 (with its appendix G), RFC 7686, RFC 8375, RFC 9476,
+ * ICANN for `internal`, and names that systems give themselves. `example` isn't among them, because documents use it.
  */
 const privateDomains =
   "localhost localdomain local internal intranet private corp home lan home.arpa invalid test onion alt".split(
@@ -17,9 +14,7 @@ const privateDomains =
 /** Two labels or more, within the lengths that DNS allows. */
 const dottedName = /^(?!.{254})(?:[^.]{1,63}\.)+[^.]{1,63}$/;
 
-/**
- * Checks a webhook's URL when it is set. Returns the requirement that the URL breaks; undefined if the URL is allowed.
- */
+/** Checks a webhook's URL when it is set. Returns the requirement that the URL breaks, if any. */
 export function webhookFault(url: string, allowLoopback: boolean): string | undefined {
   const fault = storedWebhookFault(url, allowLoopback);
   if (fault !== undefined) return fault;
@@ -36,9 +31,8 @@ export function webhookFault(url: string, allowLoopback: boolean): string | unde
 }
 
 /**
- * Checks a stored webhook's URL before each delivery. Names aren't checked, because an earlier release may have stored
- * any name, and each delivery checks the addresses of a name. Returns the requirement that the URL breaks; undefined if
- * the URL is allowed.
+ * Checks a stored webhook's URL before each delivery. Names aren't checked, because an earlier release may have stored any
+ * name, and each delivery checks the addresses of a name. Returns the requirement that the URL breaks, if any.
  */
 export function storedWebhookFault(url: string, allowLoopback: boolean): string | undefined {
   if (!URL.canParse(url) || url.length > maxUrlCharacters) return "a URL";

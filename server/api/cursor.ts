@@ -1,8 +1,6 @@
 import { type Image, versionName } from "../../engine/query.ts";
 import { basePath } from "./endpoint.ts";
 
-/** Writes and reads the cursors of pages. */
-
 /** The start of a page. It is opaque to clients, and bound to one data version and its content. */
 interface Cursor {
   version: string;
@@ -17,20 +15,18 @@ export const pagesPath = `${basePath}/pages/`;
 const pattern = /^(\d+\.\d+)~([0-9a-f]{8})~([a-z]+)~([1-9]\d{0,14})~([\w.*+%&=-]*)$/;
 const checkBytes = 4;
 
-/** Returns the first eight hexadecimal digits of an image's checksum. */
 export function contentOf(image: Image): string {
   return image.description.sha256.slice(0, 8);
 }
 
-/** Maximum bytes of a cursor. A query of 200 characters takes 2,400 bytes if all characters are escaped. */
 const maxBytes = 4096;
 const bytes = new Uint8Array(maxBytes + 2);
 const path = Buffer.alloc(pagesPath.length + Math.ceil(maxBytes / 3) * 4);
 path.write(pagesPath, "latin1");
 
 /**
- * The length and checksum of the bytes with which all cursors of a list begin. They are kept for the list that was last
- * used. `of` is the image's description instead of the image, so that retired images can be freed.
+ * The length and checksum of what all cursors of a list begin with, for the list that was last used. `of` is the image's
+ * description, so that retired images can be freed.
  */
 let start: { of: Image["description"]; list: string; length: number; check: number } | undefined;
 
@@ -42,8 +38,8 @@ function startOf(image: Image, list: string): { length: number; check: number } 
 }
 
 /**
- * Makes the path of a page, byte by byte, because with strings an uncached answer takes a fifth longer. Returns ASCII,
- * which is valid until the next call.
+ * Makes the path of a page, byte by byte, because strings would take longer. Returns ASCII, which is valid until the next
+ * call.
  *
  * @param query percent-encoded: ASCII without `~`
  * @throws RangeError when the cursor is too long
@@ -87,7 +83,7 @@ function writeBase64(length: number): number {
   return pagesPath.length + Math.ceil((length * 4) / 3);
 }
 
-/** Decodes a cursor. Returns undefined for a text that isn't exactly a cursor of this service. */
+/** Returns undefined for a text that isn't exactly a cursor. */
 export function decodeCursor(cursor: string): Cursor | undefined {
   const decoded = Buffer.from(cursor, "base64url");
   if (decoded.length < checkBytes || decoded.toString("base64url") !== cursor) return undefined;

@@ -5,8 +5,6 @@ import type { ApiErrorType } from "./errors.ts";
 import { checkParameters, type Parameters, parseQuery } from "./parameters.ts";
 import type { Usage } from "./responses.ts";
 
-/** Defines endpoints, and the data from which they make answers. */
-
 export const basePath = "/api/v1";
 
 export interface Version extends Omit<PublishedVersion, "image"> {
@@ -14,12 +12,11 @@ export interface Version extends Omit<PublishedVersion, "image"> {
 }
 
 export interface Versions {
-  /** The images of the versions, newest first. The first image is the current version's. */
+  /** Newest version first. The first image is the current version's. */
   images: readonly Image[];
   byName: ReadonlyMap<string, Version>;
 }
 
-/** The data from which an endpoint makes an answer. */
 export class Context {
   readonly versions: Versions;
   /** The decoded parameter in the path, if the endpoint's path has a parameter. */
@@ -31,18 +28,15 @@ export class Context {
   /** Whether the answer shows the account's state. */
   isLive = false;
   /**
-   * Whether the answer never changes. If this is undefined, the answer never changes if the path names an exact version or
-   * a page. For a file with a signature, this is ignored.
+   * Whether the answer never changes. If undefined, it never changes if the path names an exact version or a page. Ignored
+   * for a file with a signature.
    */
   isPinned: boolean | undefined;
   readonly #usage: () => Usage;
   readonly #findImage: () => Image;
   #image: Image | undefined;
 
-  /**
-   * @param findImage returns the image of the data version that the path or the cursor names; without a name, the
-   *   current image
-   */
+  /** @param findImage returns the image of the data version that the path names, or else the current image */
   constructor(
     versions: Versions,
     segment: string,
@@ -113,16 +107,10 @@ export interface Endpoint<Answer extends object = object> {
   segment?: { name: string; description: string; example: string };
   parameters: v.ObjectSchema<Parameters, undefined>;
   response?: v.GenericSchema;
-  /** The content type, if the answer is a file. */
   fileType?: string;
   /** The errors of this endpoint, apart from the errors that any request can get. */
   errors?: readonly ApiErrorType[];
-  /**
-   * Makes the body of an answer with status 200.
-   *
-   * @param query the undecoded text after the `?`
-   * @throws ApiError `missing_parameter`, `invalid_parameter` or `not_found`
-   */
+  /** Makes the body of an answer with status 200. @param query the undecoded text after the `?` @throws ApiError */
   answer(context: Context, query: string): Uint8Array | FileBody;
   /**
    * Makes the same answer as an object, before it is written as JSON. Returns bytes or a file if there is no such
@@ -176,7 +164,6 @@ export function endpoint<Schema extends Parameters, Response extends v.GenericSc
   };
 }
 
-/** Makes the fields that name the source of an answer's data. */
 export const sourceOf = ({ description: { provenance } }: Image) => ({
   data_year: provenance.dataYear,
   data_version: versionName(provenance),

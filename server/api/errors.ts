@@ -104,7 +104,7 @@ const documented = {
   },
 } satisfies Record<string, DocumentedError>;
 
-/** The API's errors by type. Types are stable. */
+/** Types are stable. */
 export const apiErrors: Readonly<Record<keyof typeof documented, DocumentedError>> = documented;
 
 export type ApiErrorType = keyof typeof apiErrors;
@@ -121,7 +121,6 @@ export const errors = {
 
 export type ErrorType = keyof typeof errors;
 
-/** How clients retry after a 429, a 500 or a 503. */
 export const backOff =
   "To back off, wait 1 s and a random part of a second before the second attempt, and double the wait with each further one, up to 30 s. Wait longer if `Retry-After` says so. Make at most five attempts in all.";
 
@@ -151,7 +150,6 @@ interface ErrorDetails {
   /** The parameter or field at fault. */
   param?: string;
   ceiling?: ReachedCeiling;
-  /** The procedure groups that the words of `procedure` may mean. */
   candidates?: readonly Candidate[];
   /** What `near` may mean: cities, or the whole ZIP code. */
   places?: readonly { near: string }[];

@@ -29,7 +29,6 @@ export type Needed = "procedure" | "near";
 
 interface Where {
   image: Image;
-  /** The circle around the place that `near` means. */
   around: Circle | undefined;
 }
 
@@ -44,14 +43,9 @@ interface Described<Of extends Schema> {
   echo: v.GenericSchema<Echoed<v.InferOutput<Of>> | null>;
 }
 
-/**
- * A filter by hospital or place. Of these filters, only `within` requires another parameter: `near`, whose radius it
- * sets.
- */
 interface PlaceFilter<Of extends Schema> extends Described<Of> {
   needs?: "near";
   differing?: undefined;
-  /** What the filter adds to the conditions of a list. */
   narrow?(
     value: v.InferOutput<Of>,
     where: Where,
@@ -108,7 +102,6 @@ function define<Each extends Record<string, Schema>>(table: Table<Each>) {
       readonly [Name in keyof Each]: ReturnType<typeof parameterOf<Each[Name]>>;
     },
     echoes: byName(({ echo }) => echo) as { readonly [Name in keyof Each]: Filter<Each[Name]>["echo"] },
-    /** Returns each parameter as it was understood; null if it is absent. */
     echoOf: (values: Values<Each>) =>
       Object.fromEntries(names.map((name) => [name, values[name] ?? null])) as {
         [Name in keyof Each]: v.InferOutput<Each[Name]> | null;
@@ -121,7 +114,6 @@ function define<Each extends Record<string, Schema>>(table: Table<Each>) {
           ? []
           : { name: String(name), needs };
       }),
-    /** Returns the conditions of a request. */
     filterOf: (values: Values<Each>, where: Where) => joined(names, values, where),
     /** Returns the conditions of a request without those on a hospital's row. */
     placeOf: (values: Values<Each>, where: Where): FacilityFilter => {
@@ -133,10 +125,7 @@ function define<Each extends Record<string, Schema>>(table: Table<Each>) {
   };
 }
 
-/**
- * Makes the error for a parameter that is given without the parameter that it requires.
- * @param what the parameter, perhaps with its value
- */
+/** @param what the parameter, perhaps with its value */
 export const lacks = (param: string, what: string, needs: Needed) =>
   new ApiError("invalid_parameter", `${what} is for requests with ${needs}: add ${needs}, or omit it`, {
     param,

@@ -13,8 +13,6 @@ import type { Versions } from "./endpoint.ts";
 import { ApiError, echo } from "./errors.ts";
 import { aPlace, missingZeros, withHint, zipDigits } from "./parameters.ts";
 
-/** Finds the circle that the parameters `near` and `within` ask for. */
-
 export interface Around extends Circle {
   /** The ZIP code, or the city with its state. */
   name: string;
@@ -22,8 +20,7 @@ export interface Around extends Circle {
 
 /**
  * Finds the circle around the place that `near` means; undefined without `near`. The place is looked up in the newest
- * version, so that a bad `near` is reported before an unknown version. All versions have the same table of places.
- *
+ * version, so that a bad `near` is reported before an unknown version.
  * @throws ApiError `invalid_parameter`
  */
 export function aroundOf(
@@ -65,8 +62,6 @@ function placeOf(image: Image, asked: string) {
   });
 }
 
-/**
- * Returns the last ZIP code in a text, such as `Springfield, IL 62704` or `62704-1234`. It decides which place is meant.
- */
+/** Returns the last ZIP code in a text, such as `Springfield, IL 62704` or `62704-1234`. */
 const zipIn = (text: string): string | undefined =>
   [...text.matchAll(/(?<!\d)(\d{5})(?:-\d{4})?(?!\d)/g)].at(-1)?.[1];

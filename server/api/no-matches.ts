@@ -10,8 +10,6 @@ import {
 import { ApiError, echo } from "./errors.ts";
 import { findsSurely, groupIncluding, inState, notFound, searchFor, unpriced } from "./not-found.ts";
 
-/** Explains why a search finds nothing. */
-
 /** What to add to a search whose words say nothing, such as `the`. */
 const whatToAdd = {
   facility: "these words fit any hospital; add a part of a name, a city, a state, a ZIP code or a CCN",
@@ -29,10 +27,6 @@ const otherKind = {
   procedure: ["facility", "hospitals match with type=facility"],
 } as const;
 
-/**
- * Makes the error for a search without matches. The error says why nothing is found: a word has no match, for example,
- * or all matches are in other states.
- */
 export function noMatches(
   image: Image,
   kind: DocumentKind,
@@ -102,7 +96,6 @@ function wordWithout(
   return new ApiError(type, [message, ...(hints.length === 0 ? [whatIsThere[kind]] : hints)].join("; "));
 }
 
-/** Makes the error for what this data can't have. */
 function notHeld(image: Image, what: string, absent: readonly Absent[]): ApiError {
   const [{ name, reason, see }] = absent;
   const { message, type } = notFound(

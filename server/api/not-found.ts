@@ -42,7 +42,7 @@ export function gapsOf(image: Image): Coverage {
   return coverage;
 }
 
-/** Makes the error for a data version that isn't loaded. @param asked a version's name, or a year */
+/** @param asked a version's name, or a year */
 export function unknownVersion({ byName }: Versions, asked: string): ApiError {
   const loaded = [...byName.keys()].join(", ");
   return new ApiError("not_found", `there is no data version ${echo(asked)}; loaded are ${loaded}`);
@@ -62,7 +62,6 @@ export function noPrices(
   return notFound(image, `no prices for procedure ${echo(code)}${inState(state)}`, reason);
 }
 
-/** Makes the error for a known procedure that has no prices around a place. */
 export function noPricesAround(
   image: Image,
   code: string,
@@ -179,7 +178,6 @@ export function noFacilities(
   return notFound(image, what, states?.length === 1 ? noRowsIn(image, states[0]) : undefined);
 }
 
-/** Says why no hospital is around a place. */
 function noneAround(image: Image, near: NonNullable<FacilityFilter["near"]>): string {
   const none = `no hospital is within ${milesText(near.miles)} of it`;
   const state = stateAt(image, near);
@@ -187,7 +185,7 @@ function noneAround(image: Image, near: NonNullable<FacilityFilter["near"]>): st
   return reason === undefined ? none : `${none}, and it is in ${state}: ${reason}`;
 }
 
-/** Makes the error for an empty list of procedures. @param minFacilities the requested minimum of facilities */
+/** @param minFacilities the requested minimum of facilities */
 export function noProcedures(image: Image, state: string | undefined, minFacilities: number): ApiError {
   const { pricedRows } = image.description.counts;
   const facilities = minFacilities === 1 ? "a facility" : `${minFacilities} facilities`;
@@ -201,7 +199,7 @@ export function noProcedures(image: Image, state: string | undefined, minFacilit
   );
 }
 
-/** Makes the error for an unknown facility. It names the newest data version that has the facility, if there is one. */
+/** The error names the newest data version that has the facility, if there is one. */
 export function noFacility(versions: Versions, image: Image, ccn: string): ApiError {
   const elsewhere = whereElse(versions, (other) => findFacility(other, ccn) >= 0);
   return notFound(image, `there is no facility ${echo(ccn)}`, elsewhere ?? shortCcn(ccn));
@@ -264,10 +262,7 @@ export function findsSurely(image: Image, kind: DocumentKind, text: string): boo
 
 const isSure = ([first = 0]: readonly number[]) => first >= sureScore;
 
-/**
- * Says where words for a procedure can be used. If they mean one procedure, names the list of facilities and a search.
- * Otherwise names a search only: for these words if it surely finds something, or else for an example.
- */
+/** Says where words for a procedure can be used: in a search, and in the list of facilities if they mean one procedure. */
 export function searchFor(image: Image, text: string): string {
   const isShown = text.length <= maxSearchCharacters && echoBare(text) === text;
   const { scores, place } = isShown ? search(image, "procedure", text, 0, 2) : { scores: [], place: null };
@@ -279,7 +274,6 @@ export function searchFor(image: Image, text: string): string {
   return `a search finds them by words, such as ${searchPath(isSure(scores) ? text : "knee replacement")}`;
 }
 
-/** Names the newest data version for which `has` is true. */
 function whereElse({ images }: Versions, has: (image: Image) => boolean): string | undefined {
   const other = images.find(has);
   return other && `data version ${versionName(other.description.provenance)} has it`;

@@ -39,7 +39,7 @@ const ceilingRows = Object.entries(reachedCeilings).map(
 );
 /** Formats a number with commas, without loading the data of all languages as `toLocaleString` would. */
 const inThousands = (count: number) => String(count).replace(/\B(?=(\d{3})+$)/g, ",");
-/** The plans that a client may have. The plan `portal` is only for the portal's pages. */
+/** The plans for clients. The plan `portal` is meant for the portal's pages. */
 const plansOfClients = Object.entries(plans).filter(([plan]) => plan !== "portal");
 const planRows = plansOfClients.map(([plan, ceilings]) =>
   ceilings === undefined
@@ -47,7 +47,6 @@ const planRows = plansOfClients.map(([plan, ceilings]) =>
     : `| ${plan} | ${ceilings.burst} | ${inThousands(ceilings.quota)} |`,
 );
 
-/** The start of the paths that answer from one data version. */
 const versionBase = `${basePath}/versions/{version}`;
 
 const description = `Medicare's public outpatient hospital charges: one row per hospital for a procedure group, with the charge that the hospital submits and the amount that Medicare allows. Amounts are US dollars.
@@ -225,10 +224,7 @@ function withoutTitled(part: unknown, schemas: Record<string, unknown>): unknown
   return reference("schemas", title);
 }
 
-/**
- * Describes a query parameter. Its first example belongs to the endpoint's example answer. Further examples are other
- * allowed values.
- */
+/** Describes a query parameter. Its first example belongs to the endpoint's example answer. */
 function queryParameter([name, schema]: [string, v.GenericSchema]) {
   const converted = toJsonSchema(schema, conversion);
   const { $schema: _, description = "", examples, default: given, ...rest } = converted;
@@ -351,7 +347,6 @@ const cacheHeaders = {
   Vary: reference("headers", "Vary"),
 };
 
-/** Returns the examples with these names. Leaves out names without an example. */
 const examplesOf = (...names: string[]) =>
   Object.fromEntries(
     names.filter((name) => name in examples).map((name) => [name, { value: shortened(examples[name]) }]),
@@ -400,7 +395,6 @@ const responses = {
   503: errorResponse(["service_unavailable"]),
 };
 
-/** Returns the types of an operation's own errors, by status. */
 function refusalsOf({ errors = [], segment, kind }: Endpoint): [status: string, types: ApiErrorType[]][] {
   const possible = new Set<ApiErrorType>([...errors, "invalid_parameter"]);
   if (kind === "versioned") possible.add("not_found");
@@ -452,7 +446,6 @@ function responsesOf(entry: Endpoint) {
   };
 }
 
-/** The servers that the document names: for the newest data, and for one data version. */
 const servers = {
   newest: { url: basePath },
   ofVersion: {
@@ -537,7 +530,7 @@ function describe(entries: readonly Endpoint[]) {
 
 let document: Buffer | undefined;
 
-/** Returns the OpenAPI document as JSON. It is made at the first call, because few threads need it. */
+/** The document is made at the first call, because few threads need it. */
 export function openapiDocument(): Buffer {
   document ??= Buffer.from(JSON.stringify(describe(allEndpoints)));
   return document;
@@ -578,7 +571,6 @@ function outlineOf({ path, kind, summary, segment, parameters }: Endpoint): Outl
   };
 }
 
-/** Returns the default of a parameter; null if it has none. */
 function defaultIn(schema: object): string | number | null {
   const given = "default" in schema ? schema.default : undefined;
   return typeof given === "string" || typeof given === "number" ? given : null;

@@ -2,8 +2,6 @@ import { pathOfPage } from "./cursor.ts";
 import type { Context } from "./endpoint.ts";
 import { ApiError, echo } from "./errors.ts";
 
-/** Makes the links between the pages of a list. */
-
 export function badCursor(segment: string): ApiError {
   const message = `${echo(segment)} is no cursor, expected the next of a page`;
   return new ApiError("invalid_parameter", message, { param: "cursor" });
@@ -32,7 +30,7 @@ export function nextPage(
   return offset < total ? pathOfPage(image, list, offset, query()) : null;
 }
 
-/** Writes parameters as a query, without a `?`. Leaves out undefined parameters. */
+/** Leaves out undefined parameters. */
 export function queryOf(values: object): string {
   const given = Object.entries(values).filter(([, value]) => value !== undefined);
   return new URLSearchParams(

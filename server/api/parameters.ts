@@ -3,15 +3,12 @@ import { stateCodes } from "../../engine/query.ts";
 import { wholeNumber } from "../shared/schemas.ts";
 import { ApiError, echo, echoBare } from "./errors.ts";
 
-/** Reads and checks the parameters of a request. */
-
 /** The schemas of an endpoint's parameters. A schema takes the decoded text; its messages say what was expected. */
 export type Parameters = v.ObjectEntries;
 
 /**
- * Parses a query, without its `?`. Returns the decoded values by name, without spaces at their ends. Control characters
- * and repeated names are errors.
- * @throws ApiError `invalid_parameter`
+ * Parses a query, without its `?`. Returns the decoded values by name, without spaces at their ends.
+ * @throws ApiError `invalid_parameter` for a repeated name, a control character or a wrong encoding
  */
 export function parseQuery(query: string): Map<string, string> {
   const values = new Map<string, string>();
@@ -68,7 +65,6 @@ function decode(text: string, param: string, what = "the value of"): string {
 const malformed = (what: string, param: string, fault: string) =>
   new ApiError("invalid_parameter", `${what} ${echo(param)} ${fault}`, { param: echoBare(param) });
 
-/** Adds a hint to what was expected. */
 export const withHint = (expected: string, hint: string | undefined) =>
   hint === undefined ? expected : `${expected}; ${hint}`;
 
@@ -132,10 +128,8 @@ export function missingZeros(text: string, digits: number): string | undefined {
   return `${zeros} may be missing, which spreadsheets drop: ${text.padStart(digits, "0")}`;
 }
 
-/** Says that a CCN may lack leading zeros; undefined if it doesn't. */
 export const shortCcn = (ccn: string): string | undefined => missingZeros(ccn, ccnDigits);
 
-/** Makes the schema of a non-empty text of at most `most` characters. */
 export function textUpTo(most: number, expected: string) {
   return v.pipe(
     v.string(),
@@ -259,7 +253,6 @@ export const versionNames = v.optional(
   ),
 );
 
-/** Makes the schema of an amount from 0 to `max` dollars, with at most two decimals. */
 export function dollars(max: number) {
   const expected = `dollars from 0 to ${max}, with at most two decimals`;
   return v.pipe(

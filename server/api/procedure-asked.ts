@@ -11,10 +11,7 @@ import { ApiError, echo, echoBare } from "./errors.ts";
 import { noMatches } from "./no-matches.ts";
 import { groupWritten, noProcedure } from "./not-found.ts";
 
-/** Finds the procedure group that a request asks for by its APC code, by words, or by a HCPCS code. */
-
 export interface ProcedureAsked {
-  /** Position of the procedure in the image. */
   procedure: number;
   code: string;
   name: string;
@@ -28,11 +25,7 @@ export interface ProcedureAsked {
 
 export const maxCandidates = 5;
 
-/**
- * Finds the procedure group that is asked for.
- *
- * @throws ApiError `invalid_parameter` if several groups fit, or the words have a place; `not_found` if no group fits
- */
+/** @throws ApiError `invalid_parameter` if several groups fit, or the words have a place; `not_found` if no group fits */
 export function procedureAsked(versions: Versions, image: Image, asked: string): ProcedureAsked {
   const written = groupWritten(image, asked);
   if (written !== undefined)

@@ -113,7 +113,6 @@ export const routes: readonly string[] = [
 ];
 const routeOfTemplate = new Map(routes.map((template, route) => [template, route]));
 
-/** Returns the route of a path, as an index into `routes`. */
 export function routeOf(path: string): number {
   if (!isApiPath(path)) return 1;
   const exact = routeOfTemplate.get(path);

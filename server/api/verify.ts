@@ -18,7 +18,7 @@ export function verifyOf({ sourceUrl, sourceSha256 }: Provenance) {
   return { file, source_url: sourceUrl, sha256: sourceSha256, sql: countsSql(file ?? unnamedFile) };
 }
 
-/** Returns SQL that counts the rows of CMS's file. A row is priced if both amounts are above 0. */
+/** A row of CMS's file is priced if both amounts are above 0. */
 function countsSql(file: string): string {
   const counts = [
     "count(*) AS rows",

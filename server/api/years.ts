@@ -2,7 +2,7 @@ import { type Image, type Provenance, statusOf, versionName } from "../../engine
 import type { Versions } from "./endpoint.ts";
 import { unknownVersion } from "./not-found.ts";
 
-/** Finds data versions by their names, chooses those that trends compare, and describes them as a source. */
+/** Finds data versions by their names, and chooses those that trends compare. */
 
 /**
  * Finds the image of a data version.
@@ -42,7 +42,7 @@ export function versionsNamed(versions: Versions, names: readonly string[]): Ima
 
 const isInvented = ({ description }: Image) => description.isSynthetic;
 
-/** Makes the fields that name the source of an answer about several images. @param images oldest first */
+/** @param images oldest first */
 export function sourceOfYears(images: readonly Image[]) {
   const provenances = images.map(({ description }) => description.provenance);
   return {

@@ -6,8 +6,6 @@ import { maxBurst, maxQuota, planNames, plans } from "../shared/plans.ts";
 import { emailAddress, wholeNumber } from "../shared/schemas.ts";
 import type { Account, NewAccount } from "../store/store.ts";
 
-/** The command-line options for an account's plan, limits, webhook and e-mail address. */
-
 export const accountOptions = v.object({
   account: accountName,
   plan: v.optional(v.picklist(planNames, `one of ${planNames.join(", ")}`)),
@@ -29,8 +27,8 @@ export type AccountOptions = v.InferOutput<typeof accountOptions>;
 export const accountUsage = `[--plan ${planNames.join("|")}] [--burst N --quota N] [--webhook URL|none] [--email ADDRESS|none]`;
 
 /**
- * Returns an account's plan and limits. An account that stays on a plan without fixed limits, such as `enterprise`,
- * keeps a limit that isn't given.
+ * Returns an account's plan and limits. An account that stays on a plan without fixed limits keeps a limit that isn't
+ * given.
  * @throws Error
  */
 function ceilings({ account, plan = undefined, burst, quota }: AccountOptions, known: Account | undefined) {
@@ -52,7 +50,6 @@ function ceilings({ account, plan = undefined, burst, quota }: AccountOptions, k
   return { plan: name, burst: numbers.burst, quota: numbers.quota };
 }
 
-/** Makes the message that shows a webhook's signing secret. The secret can't be shown again. */
 export function secretShown(secret: string): string {
   return `webhook signing secret, shown this once: ${secret}\n`;
 }

@@ -92,7 +92,6 @@ function remove([name, ...more]: string[], { store }: Context): CommandOutput {
 const counted = (count: number, what: string, of = "") =>
   `${count} ${what}${count === 1 ? "" : "s"}${of && ` ${of}`}`;
 
-/** Gives a webhook a new signing secret. During the overlap, both the old and the new secret sign. */
 function rotateSecret([name, ...args]: string[], { store, now }: Context): CommandOutput {
   const account = findAccount(store, "rotate-secret", name);
   const { overlap } = readOptions("accounts rotate-secret", overlapOptions, args);
@@ -143,7 +142,6 @@ function importAll(args: string[], { store, accounts }: Context): CommandOutput 
   return importFrom(0, store, accounts, file);
 }
 
-/** Imports at most `maxAccountsPerChange` accounts, beginning with the account at index `start`. */
 function importFrom(
   start: number,
   store: Store,

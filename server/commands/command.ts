@@ -15,11 +15,9 @@ import { runProgram } from "./program.ts";
 
 /** Runs operators' commands on the state, and waits until a running server has applied the change. */
 
-/** Maximum wait for a running server to apply a change. The server looks for changes ten times a second. */
 export const maxApplyMs = 3000;
 const askAppliedMs = 10;
 
-/** The option `--overlap`, a number of hours. */
 export const overlapOptions = v.object({ overlap: v.pipe(v.string(), wholeNumber(0, maxOverlapHours)) });
 
 export interface Context {
@@ -45,10 +43,7 @@ interface FolderSubcommand extends Help {
 interface Subcommand extends Help {
   /** If absent or false, a missing state is an error, because STATE_DIR may be mistyped. */
   makesState?: boolean;
-  /**
-   * If true, the command can only read. It reads everything as of one moment and without a lock, so that a server can
-   * write meanwhile.
-   */
+  /** If true, the command must only read. It reads everything as of one moment, while a server can write. */
   onlyReads?: boolean;
   /** If true, the command uses the reserve of room on a full disk, because it ends somebody's access. */
   endsAccess?: boolean;
@@ -74,10 +69,7 @@ STATE_DIR names the folder of the state (default: var), whether a server runs on
 `;
 }
 
-/**
- * Runs an operator's command on the state. On this machine's state, the command is one transaction, so a failure changes
- * nothing.
- */
+/** Runs an operator's command. On this machine's state, a subcommand's `run` is one transaction. */
 export async function runCommand(
   name: string,
   parts: readonly Part[],
@@ -167,7 +159,6 @@ function rehearse(work: Work): void {
 
 type Work = (store: Store) => CommandOutput;
 
-/** Runs work, and then its rest until nothing is left. */
 function runAll(work: Work, store: Store): CommandOutput {
   let output = work(store);
   while (output.rest !== undefined) output = output.rest.run(store);
@@ -190,7 +181,7 @@ async function doubtAbout(store: Store, folder: string, changes: Changes): Promi
   }
 }
 
-/** Checks that a command has no more arguments. @throws Error for surplus arguments */
+/** @throws Error when `more` isn't empty */
 export function checkEnd(command: string, more: string[], last = "the id"): void {
   if (more.length > 0)
     throw new Error(`${command} takes nothing after ${last}, but has ${shown(more.join(" "))}`);

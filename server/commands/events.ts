@@ -6,8 +6,6 @@ import { addressNames, channels } from "../shared/channels.ts";
 import { isoTime, isoTimeOrNull } from "../shared/time.ts";
 import { type Context, checkEnd, listed, runCommand } from "./command.ts";
 
-/** The command `events`: lists quota events and retries their deliveries. */
-
 function list(args: string[], { store }: Context): CommandOutput {
   const inWords = (cell: string | number | null, column: string) =>
     column === "threshold" ? `${cell} %` : cell;
@@ -35,9 +33,8 @@ function list(args: string[], { store }: Context): CommandOutput {
 }
 
 /**
- * Sends an event again by each of the account's channels that hasn't delivered it. If all have delivered it, sends it
- * again by all of them. The event keeps its place in the account's order, so it waits for earlier pending events, and
- * later events wait for it.
+ * Sends an event again by each of the account's channels that hasn't delivered it, or by all if each has delivered it. The
+ * event keeps its place in the account's order.
  */
 function retry([id, ...more]: string[], { store, now }: Context): CommandOutput {
   if (id === undefined) throw new Error("events retry needs an event's id, as events list shows it");

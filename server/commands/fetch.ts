@@ -19,8 +19,6 @@ import { pathIn } from "../shared/paths.ts";
 import { defaultOut, importAndPrint, parseOptions as parseImportOptions } from "./import.ts";
 import { runProgram, say } from "./program.ts";
 
-/** The `fetch` command: downloads CMS releases and imports them. */
-
 const usage =
   `${calledAs("fetch")} --year YYYY | --all | --list [--json] [--url URL] [--out DIR] [--catalogue URL] ` +
   "[--allow-unterminated] [--force]";
@@ -50,7 +48,7 @@ const megabyte = 1e6;
 
 type FetchOptions = ReturnType<typeof parseOptions>;
 
-/** Parses the options. @throws Error if the command line isn't as `usage` says */
+/** @throws Error if the command line isn't as `usage` says */
 export function parseOptions(args: string[], environment: NodeJS.ProcessEnv) {
   const text = { type: "string" } as const;
   const flag = { type: "boolean", default: false } as const;
@@ -86,7 +84,6 @@ export function parseOptions(args: string[], environment: NodeJS.ProcessEnv) {
       throw wrongOption(String(name), shownAddress(address), "an http or https URL, without a password");
   if (out === "") throw new Error("--out needs a folder");
   return {
-    /** The data year to fetch; undefined with `--all` and `--list`. */
     year: year === undefined ? undefined : Number(year),
     isList: list,
     isJson: json,
@@ -150,8 +147,8 @@ async function downloadOnce(
 }
 
 /**
- * Returns the path of the downloaded totals; null if there are none, or they can't be downloaded. Without totals, the
- * release is imported without a comparison.
+ * Returns the path of the downloaded totals; null if there are none, or they can't be used. Without totals, the release is
+ * imported without a comparison.
  */
 async function fetchTotals({ totalsUrl }: Offer, out: string, caller: Caller): Promise<string | null> {
   const without = "the release isn't compared with CMS's totals";
@@ -170,10 +167,7 @@ async function fetchTotals({ totalsUrl }: Offer, out: string, caller: Caller): P
   }
 }
 
-/**
- * Makes a function that reports a download's progress, with a line whenever another tenth of the file has arrived. The
- * function reports nothing if the file's size is unknown.
- */
+/** Makes a function that reports a download's progress by tenths. It reports nothing if the file's size is unknown. */
 export function byteProgress(
   clock: Pick<Clock, "now">,
   tell: (line: string) => void,

@@ -18,8 +18,6 @@ import { pathIn } from "../shared/paths.ts";
 import { registryOf } from "../store/registry.ts";
 import { runProgram, say } from "./program.ts";
 
-/** The `import` command: imports a CMS release as a snapshot. */
-
 const usage =
   `${calledAs("import")} FILE.csv --year YYYY [--out DIR] [--codes FILE] [--totals FILE] [--released YYYY-MM] [--source-url URL] ` +
   "[--allow-unterminated] [--force]";
@@ -43,7 +41,7 @@ nothing is written.
 The registry in STATE_DIR (default: var) has all version numbers that were ever served. They aren't used again.
 `;
 
-/** Parses the options. @throws Error if the command line isn't as `usage` says, or names a time after `now` */
+/** @throws Error if the command line isn't as `usage` says, or names a time after `now` */
 export function parseOptions(args: string[], environment: NodeJS.ProcessEnv, now: Date): ImportOptions {
   const text = { type: "string" } as const;
   const flag = { type: "boolean", default: false } as const;
@@ -105,7 +103,7 @@ function checkDataYear(what: string, named: string, year: string): void {
       throw wrongOption("--year", shown(year), `20${digits} for ${what} with ${part} in its name`);
 }
 
-/** Imports a release. Prints the snapshot's path on stdout, and everything else on stderr. */
+/** Prints the snapshot's path on stdout, and everything else on stderr. */
 export async function importAndPrint(options: ImportOptions, environment: NodeJS.ProcessEnv): Promise<void> {
   const known = registryOf(environment);
   const imported = await importFile(options, known);

@@ -151,10 +151,7 @@ function revoke(args: string[], { store, now }: Context): CommandOutput {
   return { result: `revoked key ${key.id} of account ${key.name}\n` };
 }
 
-/**
- * Changes when a key expires. A later expiry makes an expired key work again.
- * @throws Error when the key is revoked, or the time is past
- */
+/** A later expiry makes an expired key work again. @throws Error when the key is revoked, or the time is past */
 function expire([id, ...args]: string[], { store, now }: Context): CommandOutput {
   const key = findKey(store, "expire", id === undefined ? [] : [id]);
   const { at: asked } = readOptions("keys expire", expiryOptions, args);

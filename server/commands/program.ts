@@ -9,7 +9,6 @@ for (const stream of [process.stdout, process.stderr])
     if (error.code !== "EPIPE") fail(`the command's output can't be written: ${error.message}`);
   });
 
-/** Writes a line to stderr, because stdout has only the command's result. */
 export function say(line: string): void {
   process.stderr.write(`${line}\n`);
 }

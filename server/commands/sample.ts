@@ -18,8 +18,6 @@ import { wholeNumber } from "../shared/schemas.ts";
 import { registryOf } from "../store/registry.ts";
 import { runProgram, say } from "./program.ts";
 
-/** The `sample` command: writes a synthetic snapshot. */
-
 const usage = `${calledAs("sample")} --out DIR --year YYYY [--rows N] [--seed N]`;
 export const help = `usage: ${usage}
 

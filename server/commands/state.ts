@@ -3,8 +3,6 @@ import { readFileName } from "../shared/arguments.ts";
 import { backUp } from "../store/backup.ts";
 import { runCommand } from "./command.ts";
 
-/** The command `state`: makes a backup. */
-
 await runCommand("state", parts, {
   backup: {
     usage: "FILE",

@@ -18,7 +18,7 @@ export const maxChangingMs = 5000;
 const minFurtherLoads = 2;
 const changingPauseMs = 250;
 
-/** Checks that there is or will be a snapshot to serve. @throws DataError when there is none */
+/** @throws DataError when there is no snapshot to serve, and none will be made */
 export function checkSnapshots({ DATASETS_DIR: datasetsDir, isDefaultDatasetsDir }: Settings): void {
   if (isDefaultDatasetsDir || listSnapshots(datasetsDir).length > 0) return;
   throw new DataError(
@@ -58,7 +58,6 @@ export async function loadData(
   return snapshots;
 }
 
-/** Loads the files with these names. Tries again, for a while, to load those that change meanwhile. */
 async function settle(snapshots: SnapshotFolder, names: ReadonlySet<string>): Promise<void> {
   await unlessStopping(snapshots.settle(names));
   const endMs = performance.now() + maxChangingMs;

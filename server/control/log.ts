@@ -2,8 +2,6 @@ import type { Socket } from "node:net";
 import { isatty, ReadStream } from "node:tty";
 import pino, { type Logger } from "pino";
 
-/** Writes the log and other lines to stdout and stderr without blocking. */
-
 /** Maximum bytes buffered for a slow reader. Lines beyond it are dropped. */
 export const maxWaitingBytes = 2 ** 20;
 /** Maximum wait at exit for a reader that has stopped reading. */
@@ -11,9 +9,8 @@ const maxFlushMs = 500;
 const flushStepMs = 5;
 
 /**
- * Writes lines to stdout or stderr. A write never throws and never waits for a reader. A line is lost if the reader is
- * gone or slow, or the disk is full. Node's own stdout and stderr would wait on a stopped terminal, so a terminal is
- * written through a ReadStream.
+ * Writes lines to stdout or stderr without waiting for a reader. A line is lost if the reader is gone or slow, or the disk
+ * is full. Node's own stdout and stderr would wait on a stopped terminal, so a terminal is written through a ReadStream.
  */
 export class Output {
   readonly isTerminal: boolean;
@@ -51,7 +48,7 @@ export class Output {
   }
 }
 
-/** Makes the log: JSON lines with levels as words and ISO times, or text on a terminal. */
+/** Makes the log: JSON lines, or text on a terminal. */
 export function logTo(output: Output): Logger {
   const write = (line: string) => output.write(output.isTerminal ? readable(line) : line);
   const formatters = { level: (label: string) => ({ level: label }) };
@@ -61,7 +58,7 @@ export function logTo(output: Output): Logger {
 const isStack = (name: string, value: unknown): value is string =>
   name === "stack" && typeof value === "string";
 
-/** Formats a line as text: time, level, message, details, and the stack below. */
+/** Formats a line of the log for a terminal. */
 export function readable(line: string): string {
   const { level, time, msg, ...details } = JSON.parse(line);
   const grave = printable(String(level)).toUpperCase().padEnd(5);

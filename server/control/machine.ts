@@ -20,7 +20,7 @@ const table = {
   ),
 };
 
-/** Checks the addresses and folders in the settings. @returns a line for each setting that is wrong on this machine */
+/** @returns a line for each setting that is wrong on this machine */
 export async function machineFaults(environment: NodeJS.ProcessEnv): Promise<string[]> {
   const given = givenIn(coreSettings, environment);
   const { issues = [] } = await v.safeParseAsync(v.objectAsync(table), given, { abortPipeEarly: true });

@@ -23,7 +23,7 @@ export const maxWaitingRequests = 16;
 
 interface OpsOptions {
   isReady(): boolean;
-  /** Names the data versions that were served before and can't be now, though their files are there. */
+  /** Returns the data versions that were served before and can't be now, though their files are there. */
   lostVersions(): string[];
   metrics: Pick<Metrics, "text" | "contentType">;
   pages(): OpsPages | undefined;
@@ -33,7 +33,6 @@ interface OpsOptions {
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
-/** Makes the HTTP server, which doesn't listen yet. */
 export function opsServer(options: OpsOptions): Server {
   const times = {
     headersTimeout: maxRequestMs,
@@ -85,7 +84,7 @@ export async function listenOps(settings: Settings, health: Health): Promise<Ope
   return operator;
 }
 
-/** Answers a connection's requests one at a time. Answering them all together would block the thread for seconds. */
+/** Answers a connection's requests one at a time. Answering them all together would block the thread. */
 function oneAtATime(answer: Answer): (request: IncomingMessage, response: ServerResponse) => void {
   const queues = new WeakMap<Socket, [IncomingMessage, ServerResponse][]>();
   return safely(async (request, response) => {
@@ -164,9 +163,8 @@ function reply(
 }
 
 /**
- * Returns the reason for refusing a request: its host isn't allowed, or a page of another site sent it. Another site
- * can give its own host name this server's address (DNS rebinding). This doesn't work with an IP address, and browsers
- * always send `Host`.
+ * Returns why a request is refused: its host isn't allowed, or a page of another site sent it. Another site can give its
+ * own host name this server's address (DNS rebinding).
  */
 function refusalOf({ headers }: IncomingMessage, allowedHosts: readonly string[]): string | undefined {
   const { host, origin } = headers;

@@ -2,11 +2,9 @@ import { once } from "node:events";
 import { createServer, type ListenOptions, type Server } from "node:net";
 import { reasonOf } from "../../engine/query.ts";
 
-/** Finds the port that the serving threads share, and keeps other servers from using it. */
-
 /**
- * Claims a free port until this process ends. Serving threads share a port by SO_REUSEPORT. Without a claim, a second
- * server could share the port unnoticed, and would get some of the requests.
+ * Claims a free port until this process ends. Serving threads share a port by SO_REUSEPORT, so a second server could share
+ * it unnoticed.
  * @param port 0 for any free port
  * @throws Error when the port is taken or the address can't be listened on
  */

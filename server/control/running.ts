@@ -4,8 +4,6 @@ import { Metrics } from "../shared/metrics.ts";
 import { safely } from "../shared/safely.ts";
 import { logTo, Output } from "./log.ts";
 
-/** The control thread's log, metrics and timers, and the shutdown. */
-
 /** Maximum seconds from SIGTERM to the end of the process. */
 export const maxStopSeconds = 10;
 /** Maximum time of all shutdown steps. The remaining second is for what runs before and after them. */

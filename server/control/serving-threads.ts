@@ -26,12 +26,9 @@ import type { SnapshotFolder } from "../snapshots/snapshots.ts";
 import { claimPort } from "./port.ts";
 import { closers, end, log, unlessStopping } from "./running.ts";
 
-/** Starts and stops the serving threads and the page thread, and exchanges messages with them. */
-
 /**
- * Maximum MB of V8's young generation. API requests leave little garbage, so more MB would only cost memory in each
- * serving thread. A page leaves a megabyte of garbage. With 8 MB, the page thread would copy a page's objects several
- * times before the page is done.
+ * Maximum MB of V8's young generation. With 8 MB, the page thread would copy a page's objects several times before the page
+ * is done.
  */
 const [servingYoungGenerationMb, pageYoungGenerationMb] = [8, 16];
 const servingUrl = new URL("../serving/thread.ts", import.meta.url);
@@ -52,7 +49,6 @@ function logError(stack: string, requestId?: string): void {
   log.error({ stack, requestId }, "request failed");
 }
 
-/** A serving thread or the page thread. */
 class Thread {
   readonly #worker: Worker;
   readonly #waiting = new Map<FromServe["type"], () => void>();
@@ -122,10 +118,8 @@ export class ServingThreads {
   #pages: Pages | undefined;
   #isListening = false;
   readonly #gate = new Int32Array(new SharedArrayBuffer(4));
-  /** Called when requests wait for permits in a thread. */
   onWait: (thread: number, waits: readonly Wait[]) => void = () => {};
 
-  /** @param part the part that serves pages in addition to the API */
   constructor(settings: Settings, part: Pick<PartRun, "serving" | "writing"> | undefined) {
     this.#accessLines = new PerSecond(settings.ACCESS_LOG);
     // The promise is awaited later. Until then, a rejection mustn't be reported as unhandled.
@@ -243,7 +237,7 @@ export class ServingThreads {
     if (this.#pageThread !== undefined) await ask([this.#pageThread], message, reply);
   }
 
-  /** Stops listening, answers the requests in flight, and waits for the threads to end. Can be called at any time. */
+  /** Stops listening, answers the requests in flight for at most `maxDrainMs`, and waits for the threads to end. */
   async stop(): Promise<void> {
     if (!this.#leaveGate(gate.ending)) {
       await Promise.race([

@@ -32,14 +32,13 @@ export interface State {
 export class Health {
   isReady = false;
   isSaved = true;
-  /** Whether the disk of the state has room for the reserve. */
   hasRoom = true;
   savedAtMs = performance.now();
   /** The reason why the state's files can't be used; undefined while they can be used. */
   fault: string | undefined;
   /** Whether this server has never read the accounts that servers share, or can't store what it reads. */
   isUnread = () => false;
-  /** Names the data versions that were served before and can't be now, though their files are there. */
+  /** Returns the data versions that were served before and can't be now, though their files are there. */
   lostVersions = (): string[] => [];
 
   get isFit(): boolean {
@@ -117,7 +116,7 @@ export function saveAtEnd({ store, guard }: State, save: () => void): void {
   });
 }
 
-/** Applies changes, saves counts, and watches the state's files, again and again until the server ends. */
+/** Applies changes, saves counts, and watches the state's files until the server ends. */
 export function keepState(
   health: Health,
   { store, guard }: State,

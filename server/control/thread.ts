@@ -26,8 +26,6 @@ import { ServingThreads, startServing } from "./serving-threads.ts";
 import { onSignal } from "./signals.ts";
 import { Health, keepState, openState, saveAtEnd, settleState } from "./state.ts";
 
-/** Runs the control thread, which starts everything in order. */
-
 const scanMs = 500;
 
 /**
@@ -36,10 +34,9 @@ const scanMs = 500;
  */
 const helpers = threadIds().filter((id) => id !== process.pid);
 /**
- * Nice value of V8's helper threads while requests are answered. When new code comes into use, such as for a first page,
- * all four compile at the same time. A serving thread on the same core would wait for each of them for one tick of the
- * system, which is 4 ms. Their priority is higher than a loader thread's, because a serving thread's garbage collection
- * waits for them.
+ * Nice value of V8's helper threads while requests are answered. At the same priority, they would delay a serving thread
+ * while they compile new code. Their priority is higher than a loader thread's, because a serving thread's garbage
+ * collection waits for them.
  */
 const helperNice = 10;
 

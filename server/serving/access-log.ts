@@ -23,10 +23,7 @@ type Holder = Required<Pick<Access, "account" | "keyId">>;
 
 interface AccessLogOptions {
   perSecond: number;
-  /**
-   * Names of the accounts whose requests are logged; undefined to log requests of all accounts, and requests without a
-   * key.
-   */
+  /** Names of the accounts whose requests are logged; undefined for no restriction. */
   accounts: readonly string[] | undefined;
   keys: KeyTable;
   names: AccountNames;
@@ -46,9 +43,8 @@ export class AccessLog {
   }
 
   /**
-   * Decides whether to log a request, up to the maximum per second. Returns undefined for a request that isn't logged.
-   * Without ACCESS_LOG_ACCOUNTS, only requests that are timed for the metrics are logged, so that the clock isn't read
-   * for other requests.
+   * Returns undefined for a request that isn't logged. Without ACCESS_LOG_ACCOUNTS, only requests that are timed for the
+   * metrics are logged, because reading the clock costs time.
    */
   callerOf(res: HttpResponse, req: HttpRequest, isTimed: boolean): Caller | undefined {
     const holderOf = () => this.#holderOf(req.getHeader("authorization"));
@@ -70,7 +66,7 @@ export class AccessLog {
     };
   }
 
-  /** Logs an answered request. @param bytes length of the answer's body */
+  /** @param bytes length of the answer's body */
   tell(
     { beganMs, ...caller }: Caller,
     requestId: string,
@@ -103,10 +99,8 @@ const cut = (text: string, maxLength: number) =>
   text.length > maxLength ? `${text.slice(0, maxLength - 1)}${masked}` : text;
 
 /**
- * Writes a request for the log: method, path and query. The text has no keys or tokens, and no values of parameters
- * that the path doesn't have.
- * @param path undecoded
- * @param query undecoded
+ * Writes a request for the log, without keys, tokens, and values of parameters that the path doesn't have. Path and query
+ * are undecoded.
  */
 export function requestShown(method: string, path: string, query: string | undefined): string {
   const target = query === undefined ? shownPath(path) : `${shownPath(path)}?${shownQuery(path, query)}`;

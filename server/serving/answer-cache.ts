@@ -7,10 +7,7 @@ interface Keepable {
 const maxBytes = 8 * 2 ** 20;
 /** Bytes that an answer takes in addition to its body. */
 const overheadBytes = 1024;
-/**
- * Estimated memory per byte of an answer's body: the body, and two compressed forms of a quarter of the body each. A page
- * takes less, because it is kept in one coding.
- */
+/** Estimated memory per byte of an answer's body: the body, and two compressed forms of a quarter of the body each. */
 const bytesPerBodyByte = 1.5;
 
 /**
@@ -55,7 +52,7 @@ export class AskCounter {
   readonly #keys = new Int32Array(places);
   readonly #asks = new Uint32Array(places);
 
-  /** Counts a query. Returns how often it was made, this time included. @param key the query's number */
+  /** @param key the query's number */
   count(key: number): number {
     const place = (key ^ (key >>> 14)) & (places - 1);
     if (this.#keys[place] !== key) {

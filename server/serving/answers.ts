@@ -11,9 +11,8 @@ import { Answer, fileReply, Head, headerNames, okLines, type Reply, type Request
 /** Makes the answers to admitted requests, and keeps frequent answers. */
 
 /**
- * The answer to a price query is kept when the query was made this many times. This holds for queries in the usual form,
- * without Accept-Encoding and If-None-Match, because keeping their answers costs more than making them. Other answers
- * take longer to make, so most of them are kept the first time.
+ * How often a price query in the usual form is made before its answer is kept. This applies to requests without
+ * Accept-Encoding and If-None-Match, whose answers cost less to make than to keep.
  */
 const keyedAsksToKeep = 64;
 /** Bytes of the buffer in which answers are made. A new buffer for each answer would cost more than the answer. */
@@ -35,7 +34,6 @@ export class Answers {
   readonly #asks = new AskCounter();
   #versions: Versions;
   #lastLines = "";
-  /** The head that `#headOf` changes for each answer. */
   #keyedHead: Head | undefined;
   /** The position of the ETag's closing quote in `#keyedHead`. */
   #tagEnd = 0;
@@ -62,7 +60,7 @@ export class Answers {
     this.#keyedHead = undefined;
   }
 
-  /** Answers a request that has no account. Returns an object. @param path undecoded @throws ApiError */
+  /** Answers a request that has no account. @param path undecoded @throws ApiError */
   read(path: string, query: string): object {
     const target = decodeTarget(resolve(path));
     const context = this.#contextOf(target, () => {

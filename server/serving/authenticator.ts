@@ -2,14 +2,11 @@ import { accountSlot, type KeyTable } from "../accounts/key-table.ts";
 import { bearerKey, hashKey, isWellFormed } from "../accounts/keys.ts";
 import type { KeyFault } from "../shared/traffic.ts";
 
-/** Finds the account of a request's key. */
-
 /** Maximum number of Authorization headers remembered, one for each hash. */
 const places = 2 ** 13;
 /** Maximum letters of a header that is remembered. Longer headers only have more spaces before the key. */
 const maxLetters = 100;
 
-/** The account of a key that all visitors of the pages use. */
 export interface VisitorsKey {
   slot: number;
 }
@@ -24,8 +21,8 @@ export class Authenticator {
   }
 
   /**
-   * Finds the key in an Authorization header. Returns the slot of the key's account, or the key's fault. For the
-   * visitors' key, the slot is in an object. So requests with other keys need no additional check.
+   * Finds the key in an Authorization header. Returns the slot of the key's account, or the key's fault. For the visitors'
+   * key, the slot is in an object, so that other keys need no additional check.
    */
   slotOf(authorization: string, nowMs: number): number | KeyFault | VisitorsKey {
     const letters =

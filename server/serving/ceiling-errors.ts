@@ -6,8 +6,6 @@ import type { ThreadTraffic } from "../shared/traffic.ts";
 import type { Month } from "./month.ts";
 import { errorReply, lastLines, type Reply } from "./reply.ts";
 
-/** Makes the replies to requests that a ceiling of the account or an address's share refuses. */
-
 /**
  * Makes the reply to a request that a ceiling refuses, or that can't be counted now. Counts replies with 429 for the
  * metrics.

@@ -2,12 +2,9 @@ import { isIP, isIPv6 } from "node:net";
 import type { HttpResponse } from "./listener.ts";
 import { listIn, type RequestHead } from "./reply.ts";
 
-/** Finds the address of a request's client. */
-
 export interface AddressParts {
   /** All X-Forwarded-For headers, joined by commas. */
   forwardedFor: string;
-  /** IP address of the socket. */
   address: string;
 }
 
@@ -20,7 +17,7 @@ export function addressPartsOf(res: HttpResponse, req: Pick<RequestHead, "forEac
 
 /**
  * Returns the n-th entry from the right of X-Forwarded-For, where n is `TRUSTED_PROXIES`; `unknown` if that entry is
- * missing or empty. If the header is missing or n is 0, returns the socket's address.
+ * missing or empty. If the header is missing or empty, or n is 0, returns the socket's address.
  */
 export function clientAddress({ forwardedFor, address }: AddressParts, trustedProxies: number): string {
   if (trustedProxies === 0 || forwardedFor === "") return address;

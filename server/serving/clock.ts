@@ -6,10 +6,9 @@ export class WallClock {
   readonly #now: () => number;
   readonly #steadyNow: () => number;
   #readAt = Number.NEGATIVE_INFINITY;
-  /** Milliseconds by which the wall clock is ahead of the steady clock. */
   #ahead = 0;
 
-  /** @param steadyNow milliseconds of a clock that never jumps */
+  /** @param steadyNow milliseconds of a steady clock */
   constructor(now: () => number, steadyNow: () => number) {
     this.#now = now;
     this.#steadyNow = steadyNow;

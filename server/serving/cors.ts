@@ -6,10 +6,7 @@ import type { Respond } from "./responder.ts";
 const originHeader = headerName("origin");
 const preflightHeader = headerName("access-control-request-method");
 
-/**
- * The documented headers that browsers would hide from a script of another site. A test compares them with the
- * documentation.
- */
+/** The documented headers that browsers would hide from a script of another site. */
 const exposed =
   "Accept-Ranges, Allow, Content-Disposition, Content-Encoding, Content-Range, ETag, Retry-After, Vary, WWW-Authenticate, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id";
 /**

@@ -2,8 +2,6 @@ import * as uws from "uWebSockets.js";
 import { routeOf } from "../api/routes.ts";
 import type { Connections } from "../shared/connections.ts";
 
-/** Listens for HTTP requests and routes them. */
-
 declare module "uWebSockets.js" {
   /** Sets an option of the library. `silent` removes the response header that names the library. */
   export function _cfg(option: "silent"): void;
@@ -25,20 +23,16 @@ export interface HttpServer {
   close(): void;
 }
 
-/** Answers requests. Bytes that the socket can't take during the call are sent later. */
 interface Answerer {
   answer(res: HttpResponse, req: HttpRequest, path: string, method: string, route: number): void;
 }
 
-/** Posts are allowed below the path `below`. */
 interface Posts {
   below: string;
   take(res: HttpResponse, req: HttpRequest, route: number): void;
 }
 
 /**
- * Makes a server that doesn't listen yet.
- *
  * @param paths registered as exact routes. For other paths the library creates a string for each request.
  * @param report called with each error of a handler; the connection is then closed
  */

@@ -2,13 +2,9 @@ import { constantError } from "../api/errors.ts";
 import { monthOf, startOfMonth } from "../shared/months.ts";
 import { errorReply, lastLines, type Reply } from "./reply.ts";
 
-/**
- * Holds what all requests of a UTC month have in common: the month's bounds, and header lines and error replies that
- * name its end.
- */
+/** What all requests of a UTC month have in common. */
 
 export class Month {
-  /** The month's number by `monthOf`. */
   readonly number: number;
   readonly startMs: number;
   /** The first instant of the next month, in Unix milliseconds. */

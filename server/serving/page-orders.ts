@@ -8,7 +8,7 @@ import type { WantedPage, WritingResult, WrittenPage } from "./pages-part.ts";
 
 /** Maximum pages of a serving thread that the page thread hasn't written yet. */
 export const maxOrdered = 32;
-/** Maximum milliseconds that a page waits for its turn. After that, it isn't written, and no request waits for it. */
+/** Maximum milliseconds that a page waits for its turn. A page whose turn comes later isn't written. */
 export const maxTurnMs = 1000;
 
 interface Order extends WantedPage {
@@ -20,7 +20,6 @@ interface Delivery extends WritingResult {
   id: number;
 }
 
-/** The pages that a serving thread has ordered. */
 export class PageOrders {
   readonly #port: MessagePort;
   readonly #steadyNow: () => number;
@@ -28,7 +27,7 @@ export class PageOrders {
   #lastId = 0;
   #isClosed = false;
 
-  /** @param steadyNow milliseconds of a clock that never jumps and is the same in all threads */
+  /** @param steadyNow milliseconds of a steady clock that all threads share */
   constructor(port: MessagePort, steadyNow: () => number) {
     this.#port = port;
     this.#steadyNow = steadyNow;
@@ -65,7 +64,7 @@ export class PageWriter {
 
   /**
    * @param report called with the errors of `write`
-   * @param steadyNow milliseconds of a clock that never jumps and is the same in all threads
+   * @param steadyNow milliseconds of a steady clock that all threads share
    * @param cpuMs returns milliseconds of CPU time that this thread has used
    */
   constructor(
@@ -80,7 +79,6 @@ export class PageWriter {
     this.#cpuMs = cpuMs;
   }
 
-  /** Writes the pages that are ordered through a port, and sends them back. */
   takeFrom(port: MessagePort): void {
     port.on("message", ({ id, orderedMs, ...wanted }: Order) => {
       const begunMs = this.#cpuMs();
@@ -90,7 +88,6 @@ export class PageWriter {
     });
   }
 
-  /** Whether a page has waited too long for its turn, because this thread has too much to do. */
   isLate(orderedMs: number): boolean {
     return this.#steadyNow() - orderedMs > maxTurnMs;
   }

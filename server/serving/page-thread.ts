@@ -16,10 +16,7 @@ import { pageRequestsOf, warm, warmingMs } from "./warm.ts";
  * would answer no other request.
  */
 
-/**
- * Nice value of this thread once it has started. It is the same as a loader thread's. On a core that serving threads use
- * all the time, this thread gets a thirtieth of the time.
- */
+/** Nice value of this thread once it has started, the same as a loader thread's. */
 const pageNice = 15;
 
 if (parentPort === null) throw new Error("this file runs in the page thread only");

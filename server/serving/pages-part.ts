@@ -32,7 +32,6 @@ export interface ServingPages {
   readonly posts: PostHandler;
   /** Forgets what was written from the data versions that were served before. */
   forget(): void;
-  /** Replaces all files of the pages. */
   show(files: readonly WebFile[]): void;
 }
 
@@ -52,12 +51,11 @@ export interface PageWriting {
   write(wanted: WantedPage): WrittenPage;
   /** Forgets what it keeps of the data versions that were served before. */
   forget(): void;
-  /** Replaces all files of the pages. */
   show(files: readonly WebFile[]): void;
 }
 
 export interface WantedPage {
-  /** The path. Path and query are undecoded. */
+  /** Path and query are undecoded. */
   path: string;
   query: string;
   coding: Coding;
@@ -74,6 +72,5 @@ export interface WrittenPage {
 export interface WritingResult {
   /** Undefined if the page waited too long, writing it failed, or the page thread has ended. */
   page: WrittenPage | undefined;
-  /** Milliseconds of CPU time that the page has taken. */
   cpuMs: number;
 }

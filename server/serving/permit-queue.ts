@@ -4,7 +4,7 @@ import { type After, afterTimeout } from "./streaming.ts";
 
 /** The requests of a serving thread that wait for permits. The control thread answers an account's requests in order. */
 
-/** Maximum number of requests that wait in a thread. */
+/** Maximum requests of a thread that the control thread hasn't answered yet. */
 export const maxWaiting = 10_000;
 
 interface Waiter {

@@ -9,7 +9,7 @@ import { type After, afterTimeout, hasTooManyChunks, orClose, skipBody, type Wai
 
 export const maxBodyBytes = 16 * 2 ** 10;
 export const maxBodyMs = 10_000;
-/** Maximum concurrent posts of one client in this thread. The portal lets a client send the same number in a burst. */
+/** Maximum concurrent posts of one client in this thread. */
 export const maxPostsPerClient = 32;
 /** Maximum concurrent posts of all clients in this thread. Each post may hold a buffer of `maxBodyBytes`. */
 export const maxPosts = 512;
@@ -29,11 +29,10 @@ export interface Post extends PostHead {
 export interface PostHandler {
   /** Returns a name for the client, by which concurrent posts are counted. */
   clientOf(head: PostHead): string;
-  /** Handles a post. @param requestId identifies the request in the log */
+  /** @param requestId identifies the request in the log */
   reply(post: Post, requestId: string): Promise<Reply>;
   /** Makes the reply if this client, or all clients together, have too many concurrent posts. */
   busy(who: "client" | "all"): Reply;
-  /** Makes the reply after `reply` has failed. */
   failed(error: unknown, requestId: string): Reply;
 }
 
@@ -146,7 +145,6 @@ class Body {
     return !hasTooManyChunks(this.#chunks, this.#length);
   }
 
-  /** The body; undefined if it is too long. */
   get content(): Uint8Array | undefined {
     if (this.#length > maxBodyBytes) return undefined;
     return this.#buffer?.subarray(0, this.#length) ?? new Uint8Array(0);

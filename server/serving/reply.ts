@@ -2,8 +2,6 @@ import type { FileBody } from "../api/endpoint.ts";
 import { ApiError } from "../api/errors.ts";
 import { type Coding, codingOf, compress, isNamed, matches, rangeOf } from "./negotiation.ts";
 
-/** Makes the bytes of replies: heads and bodies. */
-
 /** A request's query and headers. A request of the HTTP server can be read only until its handler returns. */
 export interface RequestHead {
   /** The undecoded text after the `?`; undefined where there is no `?`. */
@@ -41,8 +39,8 @@ export class KeptRequest implements RequestHead {
 }
 
 /**
- * Joins all headers with a name to one list (RFC 9110, 5.3). Reading every header of the request as text takes about
- * 0.2 µs for each, so answers to frequent requests avoid it.
+ * Joins all headers with a name to one list (RFC 9110, 5.3). Reads every header as text, so answers to frequent requests
+ * avoid it.
  * @param name in lower case
  */
 export function listIn(request: Pick<RequestHead, "forEach">, name: string): string {
@@ -54,9 +52,8 @@ export function listIn(request: Pick<RequestHead, "forEach">, name: string): str
 }
 
 /**
- * Chooses a request's coding. Further header lines are read only if the first line doesn't say enough. An empty first
- * line counts as no header, here and in `isUnchanged`, because `getHeader` returns the same for both. `listIn` could tell
- * them apart, but would cost every request without the header 0.7 µs.
+ * Chooses a request's coding. Further header lines are read only if the first line doesn't say enough. An empty first line
+ * counts as no header, because `getHeader` returns the same for both.
  */
 function codingFor(request: RequestHead): Coding {
   const first = request.getHeader(headerNames.acceptEncoding);
@@ -72,9 +69,7 @@ function isUnchanged(request: RequestHead, etag: string): boolean {
   return first !== "" && (matches(first, etag) || matches(listIn(request, "if-none-match"), etag));
 }
 
-/**
- * Header names as ArrayBuffers. A string would be encoded for every request, and a view of a buffer would cost 10 ns.
- */
+/** Header names as ArrayBuffers. A string would be encoded for every request, and a view of a buffer would be slower. */
 export const headerNames = {
   contentLength: headerName("content-length"),
   transferEncoding: headerName("transfer-encoding"),
@@ -91,7 +86,7 @@ export function headerName(lowerCase: string): ArrayBuffer {
   return new Uint8Array(Buffer.from(lowerCase)).buffer;
 }
 
-/** Whose turn it is to make bytes: the account's slot; undefined for bodies that are in memory. */
+/** The account slot for which a body is made; undefined for bodies that are in memory. */
 export type Taker = number | undefined;
 
 /** A body that is made while it is sent. Call `source.return()` to stop early. */
@@ -127,8 +122,7 @@ const json = "application/json";
 const errorLines = `Content-Type: ${json}\r\nCache-Control: no-store`;
 
 /**
- * Makes the header lines about the account's limits. All replies of the API have these lines, except replies to CORS
- * preflights. The caller appends the number of requests left.
+ * Makes the header lines about the account's limits. The caller appends the number of requests left.
  * @param resetMs Unix milliseconds
  */
 export function lastLines(resetMs: number): string {

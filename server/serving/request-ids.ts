@@ -1,11 +1,9 @@
 import { randomBytes } from "node:crypto";
 import type { Reply } from "./reply.ts";
 
-/** Makes request ids. An operator finds an error in the log by its request id. */
-
 const prefixBytes = 8;
 
-/** Makes the request ids of a thread. An id is a random prefix, which no other thread or server has, and a count. */
+/** Makes the request ids of a thread. An id is the thread's random prefix and a count. */
 export class RequestIds {
   readonly #prefix: string;
   #count = 0;

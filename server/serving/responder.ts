@@ -67,10 +67,7 @@ export class Responder {
   #reply!: Reply;
   #isHead = false;
 
-  /**
-   * @param isEnding whether to close connections instead of answering; called for every request
-   * @param accessLog undefined where no request is logged
-   */
+  /** @param isEnding whether to close connections instead of answering; called for every request */
   constructor(
     traffic: ThreadTraffic,
     isEnding: () => boolean,
@@ -128,10 +125,7 @@ export class Responder {
     return true;
   }
 
-  /**
-   * Answers a request before it returns, as far as the socket takes the answer. Some requests are answered later: those
-   * that have to wait, those with a body, and some that ask to close the connection.
-   */
+  /** Answers a request, mostly before it returns. */
   answer(res: HttpResponse, req: HttpRequest, path: string, method: string, route: number): void {
     const begun = this.#traffic.begin();
     if (!this.accept(res)) return;
@@ -167,7 +161,6 @@ export class Responder {
     void later.then(orClose(res, wait, give));
   }
 
-  /** Answers a request when it gets a permit, or is refused one. */
   #waitForPermit(res: HttpResponse, req: HttpRequest, waitsFor: number, asked: Asked): void {
     const waits = this.#waits;
     if (waits === undefined) throw new Error("a request must wait for a permit, and nothing gets permits");
@@ -246,7 +239,7 @@ export class Responder {
     return { requestId, finish };
   }
 
-  /** Counts an answer as pending until it is sent or its connection is closed, and then calls `onEnd`. */
+  /** Counts an answer as pending until `end` is called or its connection is closed. Then calls `onEnd`. */
   waitFor(res: HttpResponse, onEnd = () => {}): Wait {
     this.#pending++;
     const wait = {
@@ -285,10 +278,8 @@ export class Responder {
   };
 
   /**
-   * Sends as much of a body as the socket takes now, and the rest later. If another request arrives meanwhile, the
-   * library closes the connection: its client pipelines and doesn't read. `end()` would cost a little less. But `end()`
-   * copies the rest into the library's memory. And if it drops a body, the library doesn't count the answer as done, and
-   * ends the process after the handler if there is no `onAborted`.
+   * Sends as much of a body as the socket takes now, and the rest later. `end()` would copy the rest into the library's
+   * memory, and may end the process if it drops a body.
    */
   #send(res: HttpResponse, body: Uint8Array, isOverwritten: boolean): void {
     const [, done] = res.tryEnd(body, body.length);
@@ -310,11 +301,10 @@ export class Responder {
 
   /**
    * Answers a request that has a body or asks to close the connection, and closes the connection. A body may smuggle a
-   * second request. If the parser finds a second request before the first request is answered, it closes the
-   * connection. Then buffered answers to earlier requests are lost.
+   * second request.
    *
-   * @param hasBody whether to read the body first. If the connection were closed before, TCP would reset it, and the
-   *   client could lose the answer: Caddy then answers 502.
+   * @param hasBody whether to read the body first. If the connection were closed before, TCP would reset it, and the client
+   * could lose the answer.
    */
   #respondLast(res: HttpResponse, hasBody: boolean): void {
     const { head, body, absentBytes = 0 } = this.#reply;
@@ -361,7 +351,6 @@ export class Responder {
     res.writeHeader("Connection", "close\r\n");
   }
 
-  /** Begins a stream when its account may make bytes again. Until then, the stream takes no memory. */
   #respondInTurn(res: HttpResponse, stream: BodyStream, closes: boolean, route: number): void {
     const { head, status } = this.#reply;
     // The head is copied, because the next answer overwrites its bytes.

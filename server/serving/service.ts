@@ -14,14 +14,11 @@ import { Month } from "./month.ts";
 import { errorReply, headerNames, type Reply, type RequestHead } from "./reply.ts";
 import { type UsageTables, usageOf } from "./usage.ts";
 
-/** Checks requests, and replies to them. */
-
 interface ServiceOptions extends UsageTables {
   keys: KeyTable;
   versions: Versions;
-  /** Returns Unix milliseconds. */
   now: () => number;
-  /** Returns milliseconds of a clock that never jumps and is the same in all threads. */
+  /** Returns milliseconds of a steady clock that all threads share. */
   steadyNow: () => number;
   /**
    * Counts a request with the visitors' key against the share of its client's address. Undefined if there are no shares.
@@ -31,7 +28,6 @@ interface ServiceOptions extends UsageTables {
     | ((request: RequestHead, nowMs: number, steadyMs: number) => ShareRefusal | undefined)
     | undefined;
   traffic: Pick<ThreadTraffic, "refused" | "unauthorized">;
-  /** Logs the cause of a 500. */
   report: (error: unknown) => void;
 }
 
@@ -56,7 +52,6 @@ export class Service {
     this.#answers = new Answers(versions, usage);
   }
 
-  /** Replaces the accounts. */
   useAccounts(accounts: Pick<ServiceOptions, "keys" | "ceilings">): void {
     this.#options = { ...this.#options, ...accounts };
     this.#authenticator = new Authenticator(accounts.keys);
@@ -135,10 +130,7 @@ export class Service {
     }
   }
 
-  /**
-   * Uses the permit for which a request has waited.
-   * @returns the requests left, or a negative number that says why the request is refused
-   */
+  /** @returns the requests left, or a negative number that says why the request is refused */
   #take(outcome: Outcome, slot: number): number {
     if (outcome.month === undefined) return outcome.reason;
     outcome.isUsed = true;
@@ -154,7 +146,6 @@ export class Service {
     this.#answers.enterMonth(this.#month.lastLines);
   }
 
-  /** Uncounts an admitted request that failed with a server error. @returns requests left this month */
   #giveBack(slot: number): number {
     const { ceilings } = this.#options;
     ceilings.giveBack(slot, this.#month.number);
@@ -165,7 +156,6 @@ export class Service {
 const permitsIn = ({ ceilings }: Pick<ServiceOptions, "ceilings">) =>
   ceilings instanceof PermitTable ? ceilings : undefined;
 
-/** The result of a request's wait for a permit. */
 interface Outcome {
   /** The permit's month; undefined if there is no permit. */
   month: number | undefined;

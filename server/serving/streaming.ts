@@ -13,14 +13,13 @@ const empty = new Uint8Array(0);
 
 /** An answer that isn't completely sent. */
 export interface Wait {
-  /** Whether the answer was sent or its connection closed. The response must not be used afterwards. */
+  /** True once `end` was called, by the code or at the connection's end. */
   readonly isOver: boolean;
   end(): void;
 }
 
 /**
- * Wraps a callback. The wrapped callback does nothing once the answer is sent or its connection is closed. If `work`
- * throws, the connection is closed.
+ * Wraps a callback. The wrapped callback does nothing once `wait` is over. If `work` throws, the connection is closed.
  * @returns a callback that returns false if `work` returns false, and otherwise true
  */
 export function orClose<Args extends unknown[]>(
@@ -51,7 +50,6 @@ const maxChunks = 16;
 /** Each chunk costs a call, so a body of 16 KiB in chunks of one byte would delay other requests. */
 const bytesPerChunk = 256;
 
-/** Whether a request's body has too many chunks for its length in bytes. */
 export const hasTooManyChunks = (chunks: number, bytes: number): boolean =>
   chunks > maxChunks + bytes / bytesPerChunk;
 
@@ -86,10 +84,7 @@ export function skipBody(res: HttpResponse, wait: Wait, after: After, onEnd: () 
   return cancel;
 }
 
-/**
- * Maximum bytes of exports that a thread makes for an account in a second. Making them takes about a tenth of the
- * second, so an account's exports hardly delay other answers.
- */
+/** Maximum bytes of exports that a thread makes for an account in a second, so that they hardly delay other answers. */
 export const madeBytesPerSecond = 32 * 2 ** 20;
 /** Minimum bytes that a turn counts as, because searching for an export's rows takes time, too. */
 const minTurnBytes = 2 ** 10;
@@ -98,19 +93,15 @@ const maxLateMs = 8;
 
 interface Queue {
   readonly turns: (() => void)[];
-  /** The time at which the taker may make more bytes. */
   freeAtMs: number;
 }
 
 /**
  * Runs the waiting turns, one in each iteration of the event loop. The takers alternate, whatever the number of their
- * streams. An account makes at most `madeBytesPerSecond`.
+ * streams.
  */
 export class Turns {
-  /**
-   * The first entry is the taker whose last turn is the oldest. A queue without turns is kept at least until its taker is
-   * free.
-   */
+  /** The takers in the order of their turns. A queue without turns is kept at least until its taker is free. */
   readonly #queues = new Map<Taker, Queue>();
   readonly #handled: () => number;
   readonly #nowMs: () => number;
@@ -124,7 +115,7 @@ export class Turns {
   #cancelTimer: () => void = () => {};
 
   /**
-   * @param handled number of requests handled so far
+   * @param handled returns the number of requests handled so far
    * @param nowMs milliseconds of a steady clock
    * @param onTurn called after a turn with its milliseconds
    */
@@ -144,7 +135,6 @@ export class Turns {
     return this.#quietRounds >= quietRounds;
   }
 
-  /** Whether the taker may make bytes now. */
   isFree(taker: Taker): boolean {
     return (this.#queues.get(taker)?.freeAtMs ?? 0) <= this.#nowMs();
   }
@@ -159,7 +149,6 @@ export class Turns {
     setImmediate(this.#next);
   }
 
-  /** Counts the bytes that were made in a turn. */
   made(taker: Taker, bytes: number): void {
     if (taker === undefined) return;
     const queue = this.#queueOf(taker);
@@ -231,7 +220,6 @@ export function streamBody(
   if (close !== undefined) res.tryEnd(empty, length);
   let chunk: Uint8Array = empty;
   let start = 0;
-  /** Whether the socket didn't take all bytes of `chunk`. */
   let isBehind = false;
   let isSent = false;
   const send = (offset: number) => {

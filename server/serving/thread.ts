@@ -74,7 +74,6 @@ const code: ThreadCode = workerData;
 const state = new Int32Array(code.gate);
 const isEnding = () => Atomics.load(state, 0) === gate.ending;
 
-/** Callbacks for the control thread's replies to posts, by the post's id. */
 const posted = new Map<number, (reply: PortalReply | null) => void>();
 let lastPost = 0;
 
@@ -111,7 +110,7 @@ interface Started {
   queue: PermitQueue | undefined;
 }
 
-/** Makes what answers requests. It has an account of the thread's own, with `key`, and no client's account yet. */
+/** Makes the objects that answer requests. At first they know only an account of the thread's own, with the key `key`. */
 function make(data: ServeData, versions: Versions): Started & { key: string } {
   const traffic = new ThreadTraffic(data.traffic);
   const ids = new RequestIds();
@@ -164,7 +163,6 @@ function make(data: ServeData, versions: Versions): Started & { key: string } {
   return { key, service, versions, traffic, server, responder, connections, queue };
 }
 
-/** Answers requests of each kind, and price queries over a connection, before clients can send any. */
 async function warmUp({ key, service, server, versions }: ReturnType<typeof make>): Promise<void> {
   const [image] = versions.images;
   await inPieces(prepareSearch(image), () => {});

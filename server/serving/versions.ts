@@ -5,8 +5,6 @@ import { collectGarbageSoon } from "../shared/runtime.ts";
 import { safely } from "../shared/safely.ts";
 import { inPieces } from "./pieces.ts";
 
-/** Takes over published data versions. */
-
 /**
  * Attaches published versions.
  * @param known images that are attached already, which are reused with what was derived from them

@@ -24,7 +24,6 @@ interface Waiting {
   isBehind: boolean;
 }
 
-/** The answers of a thread that aren't completely sent. */
 export class WaitingAnswers {
   readonly #connections: Connections;
   readonly #maxBytes: number;
@@ -50,10 +49,9 @@ export class WaitingAnswers {
   }
 
   /**
-   * Adds an answer. While there are too many bytes, closes and counts a connection of the taker with the most bytes.
-   * Connections whose clients are behind come first, and of these the one that has taken nothing for the longest time.
-   * So an account's exports don't close the connections of other accounts. Bodies have no taker, because most are the
-   * same for all accounts.
+   * Adds an answer. While there are too many bytes, closes and counts a connection of the taker with the most bytes, so
+   * that an account's exports don't close the connections of other accounts. Connections whose clients are behind come
+   * first, and of these the one that has taken nothing for the longest time.
    * @param body undefined for a stream
    */
   add(res: Response, body: Uint8Array | undefined, taker: Taker = undefined, isBehind = true): void {
@@ -86,7 +84,7 @@ export class WaitingAnswers {
   }
 
   /**
-   * Notes that the socket has taken a part of an answer.
+   * Records that the socket has taken a part of an answer.
    * @param isBehind whether the socket didn't take all bytes that it was given
    */
   note(res: Response, isBehind: boolean): void {

@@ -10,16 +10,15 @@ import { monthOf } from "../shared/months.ts";
 import { maxBurst, maxQuota } from "../shared/plans.ts";
 
 /**
- * Answers requests of each kind before clients send them, because a thread's first search takes a hundred times as long
- * as the next one.
+ * Answers requests of each kind before clients send them, because a thread's first requests take much longer than the next
+ * ones.
  */
 
-/** Milliseconds of CPU time for these requests: in a serving thread for prices and for others, in the page thread for pages. */
+/** Maximum milliseconds of CPU time: in a serving thread for prices and for others, in the page thread for pages. */
 export const warmingMs = { prices: 200, others: 100, pages: 300 };
 /** Rounds after which answers hardly get faster. */
 const rounds = 20;
 
-/** Paths of the API or of pages, with queries. */
 type Requests = [path: string, query: Record<string, string>][];
 
 /**
@@ -60,7 +59,6 @@ function subjectsOf(image: Image, round: number) {
   return { ccn, name, city, state, zip, procedure: image.codes[round % image.procedures] };
 }
 
-/** Returns a round's requests of each kind for a serving thread. @param image the image of the newest data version */
 export function apiRequestsOf(image: Image, round: number): Requests {
   const { ccn, name, city, state, zip, procedure } = subjectsOf(image, round);
   const requests: Requests = [
@@ -83,7 +81,6 @@ export function apiRequestsOf(image: Image, round: number): Requests {
   return requests.map(([path, query]) => [basePath + path, query]);
 }
 
-/** Returns a round's pages for the page thread. @param image the image of the newest data version */
 export function pageRequestsOf(image: Image, round: number): Requests {
   const { ccn, state, procedure } = subjectsOf(image, round);
   return [
@@ -92,7 +89,7 @@ export function pageRequestsOf(image: Image, round: number): Requests {
   ];
 }
 
-/** Makes an account that clients can't have and that is never refused. */
+/** Makes an account that no client has, with the highest ceilings. */
 export function ownAccount(): { keys: KeyTable; ceilings: Limits; key: string } {
   const [keys, ceilings, key] = [new KeyTable(), new Limits(), generateKey()];
   keys.put({ id: 1, hash: hashKey(key), expires_at: null, revoked_at: null }, 0);
@@ -110,9 +107,8 @@ export const loopback = "127.0.0.1";
 const beginOfAnswer = "HTTP/1.1 ";
 
 /**
- * Sends price queries to a server of this thread, and waits for the answers. Without them, V8 would optimize the code
- * for price queries while the first ones are answered, and they would wait for that. Resolves early if there are no
- * answers, because a thread can also begin without this.
+ * Sends price queries to a server of this thread, and waits for the answers, so that V8 optimizes the code before clients
+ * send queries. Resolves early if there are no answers.
  *
  * @param key a key of the server
  * @param cpuMs returns milliseconds of CPU time that this thread has used

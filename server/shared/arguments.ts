@@ -2,11 +2,7 @@ import { type ParseArgsConfig, parseArgs } from "node:util";
 import * as v from "valibot";
 import { DataError, reasonOf, shown } from "../../engine/query.ts";
 
-/** Reads command lines. */
-
-/**
- * Returns how to call a command, for its help: by npm in a clone of the repository, or by the package's own command.
- */
+/** Returns how a command was called, for its help: through npm, or by the package's own command. */
 export function calledAs(name: string): string {
   if (process.env.npm_lifecycle_event !== name) return `hcqs ${name}`;
   return name === "start" ? "npm start" : `npm run --silent ${name} --`;
@@ -60,11 +56,7 @@ export function readOptions<Entries extends v.ObjectEntries>(
   throw wrongOption(`--${name}`, shown(given), issue.message);
 }
 
-/**
- * Reads a command line that has a FILE and nothing else.
- *
- * @throws Error for no FILE, an option, more than one FILE, or an empty FILE
- */
+/** Reads a command line that is one FILE. @throws Error for anything else */
 export function readFileName(command: string, args: string[], expected: string): string {
   const { positionals } = parsedArguments(command, { args, options: {}, allowPositionals: true }, expected);
   const [file, ...more] = positionals;

@@ -1,11 +1,8 @@
-/** The channels by which events are sent to an account. */
-
-/** Every channel. An account's field of the same name has the address, or null. */
+/** An account's field of the same name has the address, or null. */
 export const channels = ["webhook", "email"] as const;
 export type Channel = (typeof channels)[number];
 
 /** Maximum milliseconds of a try to deliver an event. */
 export const maxTryMs = 15_000;
 
-/** What messages call a channel's address. */
 export const addressNames: Record<Channel, string> = { webhook: "webhook", email: "e-mail address" };

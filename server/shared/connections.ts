@@ -34,7 +34,6 @@ export class Connections {
     return Atomics.load(this.#words, refusedWord) >>> 0;
   }
 
-  /** Bytes of answers that wait for clients that read slowly. */
   get waitingBytes(): number {
     return Atomics.load(this.#words, waitingWord);
   }
@@ -44,12 +43,11 @@ export class Connections {
     return Atomics.load(this.#words, cutWord) >>> 0;
   }
 
-  /** Counts bytes that begin to wait. @param bytes negative for bytes that wait no longer */
+  /** @param bytes negative for bytes that wait no longer */
   wait(bytes: number): void {
     Atomics.add(this.#words, waitingWord, bytes);
   }
 
-  /** Counts a connection that is closed because too many bytes wait. */
   cutSlow(): void {
     Atomics.add(this.#words, cutWord, 1);
   }

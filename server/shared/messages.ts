@@ -7,7 +7,6 @@ import type { ShareLimits } from "./plans.ts";
  * copied.
  */
 
-/** A snapshot file as it was when the snapshot was loaded. */
 export interface SnapshotFile {
   bytes: Uint8Array;
   sha256: string;
@@ -15,7 +14,6 @@ export interface SnapshotFile {
   isChecked: boolean;
 }
 
-/** The previous revision of a version, and the changes since then. */
 export type Previous = { data_version: string } & Changes;
 
 export interface PublishedVersion {
@@ -35,14 +33,13 @@ export interface ThreadCode {
   trustedProxies: number;
   /** URL of the module that serves pages in addition to the API; see `serving/pages-part.ts`. */
   pagesModule: string | undefined;
-  /** The port to the page thread; undefined if there is no page thread. */
+  /** Undefined if there is no page thread. */
   pagePort: MessagePort | undefined;
 }
 
 export interface PageThreadCode {
   /** URL of the module that writes pages; see `serving/pages-part.ts`. */
   writingModule: string;
-  /** The ports to the serving threads. */
   ports: readonly MessagePort[];
 }
 
@@ -66,13 +63,13 @@ export interface ServeData {
   traffic: SharedArrayBuffer;
   /** Maximum requests to log per second. */
   accessLog: number;
-  /** Accounts whose requests are logged; undefined to log requests of all accounts, and requests without a key. */
+  /** Names of the accounts whose requests are logged; undefined for no restriction. */
   accessLogAccounts: readonly string[] | undefined;
 }
 
 export interface Access {
   requestId: string;
-  /** The account of the key, even of a revoked key; absent without a known key. */
+  /** The name of the key's account, even for a revoked key; absent without a known key. */
   account?: string;
   keyId?: number;
   /** The client's address, from X-Forwarded-For if proxies are trusted. */
@@ -81,7 +78,6 @@ export interface Access {
   /** Method, path and query, without possible secrets. */
   request: string;
   status: number;
-  /** Length of the answer's body. */
   bytes: number;
   ms: number;
 }
@@ -90,7 +86,6 @@ export interface PortalRequest {
   path: string;
   body: string;
   authorization: string;
-  /** The client's address, from X-Forwarded-For if proxies are trusted. */
   address: string;
   requestId: string;
 }
@@ -108,7 +103,7 @@ export interface WebFile {
   /** Bytes in shared memory. Files below 1 KiB have only `identity`. */
   bodies: { identity: Uint8Array; br?: Uint8Array; gzip?: Uint8Array };
   etag: string;
-  /** What the page thread makes pages with numbers from; absent in other files. */
+  /** For a page whose numbers the page thread fills in; absent in other files. */
   template?: PageTemplate;
 }
 
@@ -119,18 +114,16 @@ export interface PageTemplate {
   settings: string;
 }
 
-/** Requests of an account that wait for permits. */
 export interface Wait {
   slot: number;
   count: number;
 }
 
-/** An answer to requests of an account that wait for permits. */
 export interface PermitAnswer {
   slot: number;
   /** Number of requests that are answered. The requests that have waited longest come first. */
   count: number;
-  /** The permits' month by `monthOf`; or why there are none: the number that `PermitTable.admit` returns. */
+  /** The month of the permits, by `monthOf`; if there are none, the negative number that `PermitTable.admit` returns. */
   monthOrReason: number;
 }
 

@@ -10,8 +10,6 @@ import {
   type TrafficSnapshot,
 } from "./traffic.ts";
 
-/** The metrics of `/metrics`, in Prometheus' text format. */
-
 const packageFile = new URL("../../package.json", import.meta.url);
 
 /**
@@ -74,7 +72,7 @@ export class Metrics {
     return new Counter({ name, help, labelNames, registers: [this.registry] });
   }
 
-  /** Adds a histogram. @param buckets upper bounds, ascending */
+  /** @param buckets upper bounds, ascending */
   histogram(name: string, help: string, buckets: number[]): Histogram {
     return new Histogram({ name, help, buckets, registers: [this.registry] });
   }
@@ -177,7 +175,6 @@ export class Metrics {
   }
 }
 
-/** Returns NaN if a value can't be read, so that a failure doesn't hide the other values. */
 function orNaN(value: () => number): number {
   try {
     return value();

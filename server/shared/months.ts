@@ -1,14 +1,11 @@
-/** UTC calendar months, numbered from year 0. */
-
 export const dayMs = 86_400_000;
 
-/** Returns the number of the UTC month of a moment: the months since the start of year 0. */
+/** Returns the number of a moment's UTC month: the months since the start of year 0. */
 export function monthOf(wallMs: number): number {
   const date = new Date(wallMs);
   return date.getUTCFullYear() * 12 + date.getUTCMonth();
 }
 
-/** Returns a month's first instant in Unix milliseconds. */
 export function startOfMonth(month: number): number {
   return Date.UTC(Math.floor(month / 12), month % 12);
 }

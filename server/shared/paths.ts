@@ -1,12 +1,11 @@
 import { DataError, shown } from "../../engine/query.ts";
 
-/** Checks paths in settings. No shell expands the settings that a service manager or a container reads from a file. */
-
 export const pathExpected =
   "a path without a blank or quote at its beginning or end, ~ or $ at its beginning, a comment or a control character";
 
 /**
- * Whether a text is a plain path. Without a shell, a quote, a comment or `~` would become a part of the folder's name.
+ * Whether a text is a plain path. No shell expands what a service manager or a container reads from a file, so a quote, a
+ * comment or `~` would become a part of the folder's name.
  */
 export function isPlainPath(text: string): boolean {
   return /^(?![\s"'`“”‘’~$])[^\p{Cc}]*(?<![\s"'`“”‘’])$/u.test(text) && text !== "" && !/\s#/.test(text);
@@ -14,7 +13,7 @@ export function isPlainPath(text: string): boolean {
 
 /**
  * Returns the path in an environment variable, or else the default.
- * @throws DataError when the path isn't as `isPlainPath` says
+ * @throws DataError when `isPlainPath` refuses the path
  */
 export function pathIn(environment: NodeJS.ProcessEnv, name: string, byDefault: string): string {
   const path = environment[name] ?? byDefault;

@@ -1,7 +1,4 @@
-/**
- * Rates and quotas of the plans. Enterprise accounts have their own numbers. The plan `portal` is meant for the account
- * that visitors without a key share.
- */
+/** The ceilings of the plans. The plan `portal` is meant for the account that visitors without a key share. */
 
 /** Requests per second (`burst`) and per month (`quota`) by plan; undefined if each account has its own numbers. */
 export const plans = {

@@ -8,7 +8,6 @@ import { basename } from "node:path";
  * again.
  */
 
-/** Returns the system's ids of this process's threads; none if they can't be listed. */
 export function threadIds(): readonly number[] {
   try {
     return readdirSync("/proc/self/task").map(Number);
@@ -17,7 +16,7 @@ export function threadIds(): readonly number[] {
   }
 }
 
-/** Returns a list with the system's id of the calling thread. The list is empty if the id isn't known. */
+/** Returns the system's id of the calling thread, in a list that is empty if the id isn't known. */
 export function ownThread(): readonly number[] {
   try {
     return [Number(basename(readlinkSync("/proc/thread-self")))];

@@ -17,15 +17,14 @@ export function steadyClock(): () => number {
   return () => performance.now() + offset;
 }
 
-/** Returns milliseconds of CPU time that the calling thread has used. */
 export function threadCpuMs(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1000;
 }
 
 /**
- * Begins to collect this thread's garbage, such as a retired image, in short steps between other work. Node has no
- * function for this, so the thread measures its memory, which needs a whole collection. The result isn't used.
+ * Begins to collect this thread's garbage in short steps between other work. Node has no function for this, so the thread
+ * measures its memory, which needs a whole collection.
  */
 export function collectGarbageSoon(): void {
   // Suppresses Node's warning that `measureMemory` may change.
@@ -38,13 +37,11 @@ export function collectGarbageSoon(): void {
   }
 }
 
-/** Collects this thread's garbage in one step, which takes about ten milliseconds. */
 function collectGarbage(): void {
   setFlagsFromString("--expose-gc");
   runInNewContext("gc")();
 }
 
-/** Thrown when a thread's heap is nearly full. */
 export class OutOfMemory extends Error {}
 
 /** Checks this thread's heap regularly. Throws OutOfMemory, uncaught, if it is nearly full after a collection. */

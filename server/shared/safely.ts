@@ -1,6 +1,3 @@
-/** Keeps a callback's error from ending the process. */
-
-/** Returns the stack of an error, or the text of anything else that was thrown. */
 export function stackOf(error: unknown): string {
   return error instanceof Error ? String(error.stack) : String(error);
 }

@@ -2,9 +2,6 @@ import * as v from "valibot";
 import { anEmailAddress, isEmailAddress } from "./form-rules.ts";
 import { maxTimeMs } from "./time.ts";
 
-/** Schemas that settings, commands and requests share. */
-
-/** Makes the schema of a whole number in plain decimal digits without leading zeros. */
 export function wholeNumber(min: number, max: number) {
   const expected = `a whole number from ${min} to ${max}`;
   return v.pipe(

@@ -6,8 +6,6 @@ import { isPlainPath, pathExpected } from "./paths.ts";
 import { emailAddress, wholeNumber } from "./schemas.ts";
 import { escapes, writtenUrl } from "./urls.ts";
 
-/** Reads settings from environment variables. Each setting is declared once, in a table. */
-
 /** Settings by their variables' names. A schema has the default, and the description for `--help`. */
 export type SettingTable = Record<string, v.GenericSchema<string | undefined, unknown>>;
 export type ValuesOf<Table extends v.ObjectEntries> = Readonly<
@@ -201,13 +199,13 @@ const schema = v.pipe(
 );
 
 export interface Settings extends Readonly<v.InferOutput<typeof schema>> {
-  /** Whether STATE_DIR is unset. If so, a first start makes an account for a trial. */
+  /** Whether STATE_DIR is unset, for a trial. */
   readonly isTrial: boolean;
-  /** Whether DATASETS_DIR is unset. If so, a first start writes the sample there. */
+  /** Whether DATASETS_DIR is unset. If so, a start writes the sample into a folder without snapshots. */
   readonly isDefaultDatasetsDir: boolean;
 }
 
-/** Reads the core's settings. Returns the settings, or a line for each wrong setting. */
+/** Returns the core's settings, or a line for each wrong setting. */
 export function readSettings(environment: NodeJS.ProcessEnv): Settings | string[] {
   const given = givenIn(coreSettings, environment);
   const parsed = v.safeParse(schema, given);
@@ -219,7 +217,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings | string[
   });
 }
 
-/** Reads a table's settings. Returns their values, or a line for each wrong setting. */
+/** Returns a table's settings, or a line for each wrong setting. */
 export function readTable<Table extends SettingTable>(
   table: Table,
   environment: NodeJS.ProcessEnv,
@@ -230,8 +228,8 @@ export function readTable<Table extends SettingTable>(
 }
 
 /**
- * Returns the values of a table's settings in the environment. Empty values count as unset, but empty paths don't.
- * Otherwise the server would begin a trial in the default folder.
+ * Returns the values of a table's settings in the environment. Empty values count as unset, except paths: an empty
+ * STATE_DIR must not begin a trial in the default folder.
  */
 export function givenIn(table: SettingTable, environment: NodeJS.ProcessEnv): Record<string, string> {
   const given: Record<string, string> = {};
@@ -242,7 +240,6 @@ export function givenIn(table: SettingTable, environment: NodeJS.ProcessEnv): Re
   return given;
 }
 
-/** Returns a line for each wrong setting, in the table's order. */
 export function faultsOf(
   table: SettingTable,
   issues: readonly v.BaseIssue<unknown>[],
@@ -263,10 +260,7 @@ const urlParts = /^(.*?(?:https?:[/\\]*|:[/\\]+|^[/\\]{2,}))([^/\\?#]*)(.*)$/is;
 /** Matches what follows a host and isn't a port, such as a password. */
 const otherThanPort = /:(?!(?:[0-5]?\d{1,4}|6[0-5]\d{3})?$)[^\]]*$/s;
 
-/**
- * Formats a setting's value for messages. Whatever could be a secret in a URL is left out: user and password, path,
- * query and fragment, and the URLs after it in a list.
- */
+/** Formats a setting's value for messages. Leaves out what could be a secret in a URL, and the URLs after it in a list. */
 export function shownSetting(value: string): string {
   const text = /[:/\\]\S*@/.test(value) ? withoutCredentials(value) : value;
   const entries: string[] = [];

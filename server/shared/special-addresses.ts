@@ -1,11 +1,8 @@
 import { BlockList, isIP, isIPv4 } from "node:net";
 
-/** Recognises IP addresses that aren't public. */
-
 /**
- * IPv4 networks that webhooks may not be in. Otherwise a webhook could make the server talk to itself or its own
- * network. The list has all networks in IANA's registries of special-purpose addresses. It includes globally reachable
- * networks, because their addresses may lead to a service of the server's own network. The registries are below
+ * IPv4 networks that webhooks may not be in, because their addresses may lead to the server or its own network: those in
+ * IANA's registries of special-purpose addresses, even if they are globally reachable. The registries are below
  * https://www.iana.org/assignments/: iana-ipv4-special-registry, iana-ipv6-special-registry, multicast-addresses and
  * ipv6-address-space.
  */

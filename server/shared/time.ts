@@ -3,7 +3,6 @@
 /** The last instant of the year 9999 in UTC, in Unix milliseconds. */
 export const maxTimeMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-/** Writes an instant in the form `2027-01-31T00:00:00.000Z`. */
 export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }

@@ -2,8 +2,8 @@ import { PerSecond } from "./per-second.ts";
 import { maxAccounts } from "./plans.ts";
 
 /**
- * Counts in shared memory: answers by route and status with their bytes and latencies, 429s by reason and by account,
- * 401s by reason, and the times of other work.
+ * Counts in shared memory: answers by route and status, 429s by reason and by account, 401s by reason, and the times of
+ * other work.
  */
 
 /*
@@ -78,7 +78,7 @@ export class ThreadTraffic {
   readonly #words: Float64Array;
   readonly #nowMs: () => number;
   readonly #random: () => number;
-  /** Weight of the next timed request: the number of requests from which it is chosen. */
+  /** Weight of the next timed request: the mean number of requests that it stands for. */
   #stride = 1;
   #untilTimed = 1;
   #each = new PerSecond(maxTimedEach);
@@ -90,7 +90,6 @@ export class ThreadTraffic {
     this.#random = random;
   }
 
-  /** Sets all of this thread's counts to 0. */
   forget(): void {
     this.#words.fill(0);
     this.#stride = 1;
@@ -122,7 +121,6 @@ export class ThreadTraffic {
     this.#addTime(this.#count(route, status, bytes), this.#nowMs() - begun, 1);
   }
 
-  /** Counts a piece of other work with its time. */
   worked(work: Work, tookMs: number): void {
     this.#addTime(cellOfWork(works.indexOf(work)), tookMs, 1);
   }
@@ -132,7 +130,6 @@ export class ThreadTraffic {
     this.#words[cellOf(route, placeOfStatus[status]) + bytesWord] += bytes;
   }
 
-  /** @param slot the slot of the account whose request is refused */
   refused(ceiling: Ceiling, slot: number): void {
     // The account comes first, so that a reader who sees a higher sum also finds the account.
     this.#words[this.#words.length - accountWords + slot]++;
@@ -155,7 +152,6 @@ export class ThreadTraffic {
     this.#words[cell + bucketsWord + bucketOf(tookMs)] += requests;
   }
 
-  /** Adds a timed request. Its weight makes quiet and busy times count alike. */
   #time(cell: number, begun: number): void {
     const nowMs = this.#nowMs();
     const tookMs = nowMs - begun;
@@ -172,7 +168,6 @@ function bucketOf(ms: number): number {
   return us <= 1 ? 0 : Math.min(buckets - 1, 32 - Math.clz32(us - 1));
 }
 
-/** A histogram of times, with their sum. */
 export interface Times {
   buckets: number[];
   seconds: number;
@@ -194,7 +189,6 @@ export interface TrafficSnapshot {
 }
 
 export class Traffic {
-  /** One block of counts per thread. */
   readonly buffers: readonly SharedArrayBuffer[];
   readonly #routes: readonly string[];
   readonly #blocks: readonly Float64Array[];
@@ -228,7 +222,6 @@ export class Traffic {
     };
   }
 
-  /** Returns the number of 429s of an account since the start. */
   refusedOf(slot: number): number {
     return this.#sum(this.#blocks[0].length - accountWords + slot);
   }

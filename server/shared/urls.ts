@@ -1,12 +1,11 @@
 /** Reads URLs with passwords as they are written. A URL parser reads what follows a raw `#` as the fragment. */
 
-/** A URL of a service, in the parts that it is written in. */
 export interface WrittenUrl {
   /** The user and the password, still escaped, with the `@`; empty if there are none. */
   login: string;
   /** The hosts, each with its port if it has one. */
   hosts: string[];
-  /** What follows the hosts: empty, or a path and a query. */
+  /** What follows the hosts: empty, or a path, perhaps with a query. */
   rest: string;
 }
 

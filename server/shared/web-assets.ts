@@ -19,7 +19,6 @@ const types: Record<string, string> = {
   ".svg": "image/svg+xml",
 };
 
-/** A file that a browser gets. */
 interface Bundle {
   /** The entry's name, such as `explore.ts`. */
   entry: string;
@@ -36,7 +35,7 @@ export interface Assets {
 
 /**
  * Bundles the pages of a part of the server: each module and style sheet in `browser/pages`, with all that it imports.
- * The result is cached by its sources, because the bundler takes 0.2 seconds.
+ * The result is cached by its sources.
  * @param base the path that the URLs of the assets begin with; it ends with a slash
  * @param part the part's folder, below `server/`
  * @param added the texts of further files by their names
@@ -59,9 +58,6 @@ export function readAssets(base: string, part: string, added: Readonly<Record<st
   };
 }
 
-/**
- * Writes the bundles of these parts' pages to the folder where an installed package finds them. Replaces older bundles.
- */
 export function packBundles(parts: readonly string[]): void {
   rmSync(packedFolder, { recursive: true, force: true });
   mkdirSync(packedFolder);
@@ -97,7 +93,6 @@ function sourcesOf(part: string): string[] {
   return [...folders.flatMap(pathsIn), ...otherSources.map((path) => join(serverFolder, path))];
 }
 
-/** Returns the name of a part's bundles, which has a hash of all their sources. */
 function nameOf(part: string): string {
   const texts = sourcesOf(part).map((path) => [basename(path), readFileSync(path, "utf8")]);
   return `${hash("sha256", JSON.stringify(texts))}.bundles`;
@@ -135,7 +130,7 @@ export interface PageOptions {
   body: readonly string[];
   /** The entry with the page's style sheet. */
   style: string;
-  /** The entry with the page's script; undefined for a page without a script. */
+  /** Undefined for a page without a script. */
   script?: string;
   /** Origins of pages that may show this page in a frame. */
   framedBy?: readonly string[];
@@ -160,10 +155,7 @@ export function headOf(title: string, description: string): string {
 /** Writes a value as JSON for a script element of a page. `<` is escaped, because `</script>` would end the element. */
 export const scriptJson = (value: object | string) => JSON.stringify(value).replaceAll("<", "\\u003c");
 
-/**
- * Makes a page.
- * @returns the page, and the parts of its HTML before the head's texts, between these and the body, and after the body
- */
+/** @returns the page, and the parts of its HTML before the head's texts, between these and the body, and after the body */
 export function pageOf(assets: Assets, path: string, options: PageOptions) {
   const { head, body, style, script, framedBy = [], settings = {} } = options;
   const policy = [

@@ -3,9 +3,8 @@ import { brotliCompressSync, gzipSync, constants as zlib } from "node:zlib";
 import { kept } from "../strip-cache.js";
 import type { WebFile } from "./messages.ts";
 
-/** Makes web files in shared memory, in each content coding. */
+/** Makes web files in shared memory. */
 
-/** Files below this size aren't compressed. */
 const minCodedBytes = 1024;
 /** The best quality would take a second longer for all files together, and make them 7 % smaller. */
 const brotliQuality = 7;
@@ -17,7 +16,7 @@ const security = [
   "Cross-Origin-Opener-Policy: same-origin",
 ];
 
-/** Makes a web file. @param lifetime whether the content of the path ever changes @param headers more header lines */
+/** @param lifetime whether the content of the path ever changes @param headers more header lines */
 export function webFile(
   path: string,
   type: string,

@@ -1,8 +1,6 @@
-/** Limits work that counts against no quota, by the time that it takes. */
-
 /**
- * A budget of time, which fills steadily. The cost of work is known only afterwards, so the last work may overdraw the
- * budget.
+ * A budget of time for work that counts against no quota. It fills steadily. The cost of work is known only afterwards, so
+ * the last work may overdraw the budget.
  */
 export class WorkBudget {
   readonly #msPerSecond: number;
@@ -29,7 +27,6 @@ export class WorkBudget {
     return this.#leftMs > 0;
   }
 
-  /** Takes the cost of work in milliseconds. */
   spend(ms: number): void {
     this.#leftMs -= ms;
   }

@@ -35,17 +35,17 @@ export interface FileState {
   otherThanFile: string | undefined;
 }
 
-/** Maximum number of scans. A limit is needed, because some file systems list files that they don't find. */
+/** How often the folder is read at most. Some file systems list files that they don't find. */
 const maxLooks = 3;
 /**
- * The state of a file whose name isn't UTF-8. The file can't be found by its name. It is refused, because the name
- * states no data version.
+ * The state of a file whose name isn't UTF-8, so that it can't be found. It is refused, because the name states no data
+ * version.
  */
 const unfindable: FileState = { identity: "", signature: "", exact: "", otherThanFile: undefined };
 
 /**
  * Reads the state of each snapshot file in a folder, or the system's error for the file, by name. If a file vanishes
- * during the scan, the scan is repeated, because other files or the whole folder may be vanishing too.
+ * meanwhile, the folder is read again, because it may be vanishing as a whole.
  * @throws Error of the system
  */
 export async function listStates(folder: string): Promise<Map<string, FileState | Error>> {
@@ -105,12 +105,10 @@ function describeOther(stats: Stats): string | undefined {
   return "a device";
 }
 
-/** A file to load. */
 export interface Wanted {
   /** The file's name in errors. */
   name: string;
   path: string;
-  /** Called with the number of rows that are read so far. */
   onRows: (rows: number) => void;
   /** Whether requests are answered during the load. The load mustn't delay them. */
   isBackground: boolean;

@@ -10,7 +10,6 @@ import { kept } from "../strip-cache.js";
 
 /** Runs in a loader thread: reads a snapshot file, verifies it, and builds its image. */
 
-/** Reads a file, which the control thread has opened, into memory that serving threads share. */
 function readFile({ name, fd, size, maxBytes }: LoadData): Uint8Array {
   if (size > maxBytes)
     throw new DataError(`${name}: size`, `${size} bytes`, `at most ${maxBytes} for a load on this machine`);

@@ -9,23 +9,19 @@ import { type OpenFile, openFile, type Wanted } from "./folder.ts";
 
 /**
  * Loads snapshot files in a thread, one after the other. The thread ends when no file waits, because its memory is freed
- * only then. It also ends after a load that may have damaged its memory: the decoder or the system failed, memory ran
- * out, or the load took too long. A file with wrong content doesn't end the thread, because starting a thread takes
- * longer than most refusals.
+ * only then. It also ends after a load that may have damaged its memory.
  */
 
 const megabyte = 2 ** 20;
 /** Share of the machine's or container's memory for a load. The rest is for snapshots that are served. */
 export const memoryShare = 0.5;
-/** Maximum time of a load. A snapshot of ten million rows takes about a minute. */
 export const maxLoadMs = 600_000;
 /** Maximum wait for the end of a thread after a failed load. */
 const maxEndMs = 1000;
 const maxYoungGenerationSizeMb = 8;
 /**
- * Nice value of a thread that loads while requests are answered. On a core that serving threads use all the time, it
- * still gets a thirtieth of the time, so that a load ends. Each time it runs, the serving threads on this core wait for
- * a tick of the system, usually 4 ms.
+ * Nice value of a thread that loads while requests are answered. On a core that serving threads use all the time, it still
+ * gets some time, so that a load ends.
  */
 const backgroundNice = 15;
 /** Bytes of memory of a thread that has read nothing yet. */
@@ -34,12 +30,10 @@ const threadBytes = 40 * megabyte;
 type EndOfLoad = Exclude<FromLoad, { type: "progress" }>;
 
 export interface LoadLimits {
-  /** Maximum bytes of memory of a load. */
   maxBytes: number;
   maxMs: number;
 }
 
-/** Returns the limits of a server's loads. They depend on the memory of the machine or container. */
 export function defaultLimits(): LoadLimits {
   const bytes = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
   return { maxBytes: bytes * memoryShare, maxMs: maxLoadMs };
@@ -78,7 +72,6 @@ export class Loader {
     }
   }
 
-  /** Ends the thread, if there is one, and waits until its memory is free. */
   async end(): Promise<void> {
     const thread = this.#thread;
     this.#thread = undefined;

@@ -26,8 +26,7 @@ const otherContent =
 /** Interval of progress lines in the log during a long load. */
 const progressMs = 2000;
 /**
- * After this many scans, a file that this process may not read is tried again, because the reason may be outside the
- * file. It is also tried when it changes. After other errors of the system, every scan tries the file again.
+ * A file that this process may not read is tried again once in this many scans, because the reason may be outside the file.
  */
 const scansToRetry = 120;
 
@@ -75,7 +74,6 @@ export interface FaultyFile {
   isLost: boolean;
 }
 
-/** Why a file isn't served. */
 interface Fault {
   readonly reason: string;
   /** Time of the refusal in ISO 8601; null for an error of the system, after which the file is tried again. */
@@ -96,7 +94,6 @@ export class SnapshotFolder {
   readonly #lastLoads = new Map<string, number>();
   /** The files that changed during their last load. The result of the load was dropped. */
   readonly #dropped = new Set<string>();
-  /** The files to load, as the last scan found them. */
   #waiting = new Map<string, FileState>();
   /** The file names of all versions in the registry at the last scan. */
   #known: ReadonlySet<string> = new Set();
@@ -105,7 +102,6 @@ export class SnapshotFolder {
   #scans = 0;
   /** The versions that the serving threads have. */
   #published: readonly Loaded[] = [];
-  /** The last publication. Publications run one after the other. */
   #publishing: Promise<void> = Promise.resolve();
   /** The names of loaded synthetic versions that aren't served. */
   #hidden: readonly string[] = [];
@@ -158,7 +154,6 @@ export class SnapshotFolder {
     return this.#admitted.some((loaded) => loaded.isThere && isReal(loaded));
   }
 
-  /** Lists refused files, and files that can't be read, loaded or registered now. */
   refused(): FaultyFile[] {
     const faults = new Map(this.#faults);
     for (const [file, reason] of this.#unreachable) faults.set(file, { reason, at: null });
@@ -171,7 +166,7 @@ export class SnapshotFolder {
     }));
   }
 
-  /** Names the data versions that were served before and can't be now, though their files are there. */
+  /** Returns the data versions that were served before and can't be now, though their files are there. */
   lost(faulty: readonly FaultyFile[] = this.refused()): string[] {
     return faulty.filter(({ isLost }) => isLost).map(({ file }) => versionOf(file));
   }
@@ -194,7 +189,7 @@ export class SnapshotFolder {
    * Retires deleted files, and starts to load new files. A call during a scan waits for that scan.
    *
    * @param names the files that may be loaded; undefined for all
-   * @throws Error of the system when the folder can't be listed; then nothing changes
+   * @throws Error of the system when the folder can't be listed
    */
   scan(names?: ReadonlySet<string>): Promise<void> {
     this.#scanning ??= this.#scan(names).finally(() => {
@@ -208,7 +203,7 @@ export class SnapshotFolder {
     return this.#dropped.size > 0;
   }
 
-  /** Scans, and loads everything that the scan found, or only the files with these names. */
+  /** Does a scan, and loads the files that it found, or only those with these names. */
   async settle(names?: ReadonlySet<string>): Promise<void> {
     await this.scan(names);
     await this.#loading;
@@ -269,9 +264,8 @@ export class SnapshotFolder {
   }
 
   /**
-   * Loads the waiting files one after the other: versions of the registry first, then the newest version first. Files
-   * that were loaded before come last, in the order of their last loads. So a file that changes again and again doesn't
-   * hold up other files.
+   * Loads the waiting files one after the other: versions of the registry first, then the newest version first. Files that
+   * were loaded before come last, so that a file that changes again and again doesn't hold up others.
    */
   async #loadAll(): Promise<void> {
     while (this.#waiting.size > 0 && !this.#isClosed) {
@@ -356,8 +350,8 @@ export class SnapshotFolder {
   }
 
   /**
-   * Tells whether the result of a load is dropped, because the file was deleted, replaced or changed since a scan. Then
-   * what was read may be a mixture. But a file whose checksum is right is no mixture, whatever its times say.
+   * Whether to drop the result of a load, because the file was deleted, replaced or changed since a scan. What was read may
+   * then be a mixture, unless the file's checksum is right.
    */
   async #isOutdated(name: string, before: FileState, result: LoadedSnapshot | Error): Promise<boolean> {
     const now = await stateOf(this.#pathOf(name)).catch(() => undefined);
@@ -367,8 +361,7 @@ export class SnapshotFolder {
 
   /**
    * Checks the number of a loaded version, and enters it into the registry if requests are answered. Refuses the file if
-   * the number belongs to other content. If the registry can't be used, the next scan tries again. A synthetic version
-   * waits while there is a real version.
+   * the number belongs to other content. A synthetic version waits while there is a real version.
    */
   #admit(loaded: Loaded): void {
     if (loaded.isAdmitted) return;
@@ -413,8 +406,8 @@ export class SnapshotFolder {
   }
 
   /**
-   * Forgets the snapshots whose files are gone, and admits other snapshots that may be served now. If no file is left,
-   * the newest served version stays.
+   * Forgets the snapshots whose files are gone, and admits other snapshots that may be served now. If no admitted version
+   * has a file any more, the newest served version stays.
    */
   #retire(states: ReadonlyMap<string, FileState | Error>): void {
     const served = this.#served;
@@ -437,7 +430,6 @@ export class SnapshotFolder {
       }
   }
 
-  /** Publishes what is served, if that has changed. */
   #publish(): Promise<void> {
     this.#publishing = this.#publishing.catch(() => {}).then(() => this.#publishChanges());
     return this.#publishing;
@@ -452,7 +444,6 @@ export class SnapshotFolder {
     this.#tellChanges(now);
   }
 
-  /** Records and logs what the serving threads have now. */
   #tellChanges(now: readonly Loaded[]): void {
     const { log, metrics } = this.#with;
     const before = this.#published;
@@ -493,7 +484,7 @@ export class SnapshotFolder {
     this.#with.log.error({ file: name, reason, serving }, "snapshot refused");
   }
 
-  /** Notes an error after which the file is tried again, and logs it once. */
+  /** Records an error after which the file is tried again, and logs it once. */
   #report(name: string, error: unknown): void {
     if (this.#isClosed) return;
     const reason = reasonOf(error);

@@ -1,8 +1,6 @@
 import { Table } from "./connection.ts";
 import { nextChange } from "./schema.ts";
 
-/** The table of accounts. */
-
 export interface Account {
   id: number;
   name: string;
@@ -14,12 +12,12 @@ export interface Account {
   quota: number;
   webhook: string | null;
   webhook_secret: string | null;
-  /** The webhook secret before a rotation, which also signs until `webhook_old_secret_until`; null if there is none. */
+  /** The secret before a rotation. It also signs until `webhook_old_secret_until`. */
   webhook_old_secret: string | null;
-  /** Unix milliseconds; null if there is no old secret. */
+  /** Unix milliseconds. */
   webhook_old_secret_until: number | null;
   email: string | null;
-  /** When the account was suspended, in Unix milliseconds; null while its keys work. */
+  /** When the account was suspended, in Unix milliseconds; null if it isn't suspended. */
   suspended_at: number | null;
 }
 export type NewAccount = Omit<
@@ -36,7 +34,7 @@ export const accountExists = (id = "?") =>
   `EXISTS (SELECT 1 FROM accounts WHERE id = ${id} AND name IS NOT NULL)`;
 
 export class StoredAccounts extends Table {
-  /** Returns accounts whose `changed` is above a number, ordered by `changed`. `account` is undefined if deleted. */
+  /** Returns the accounts whose `changed` is above a number, ordered by `changed`. A deleted account is undefined. */
   since(changed: number): { id: number; account: Account | undefined; changed: number }[] {
     const sql = `SELECT ${accountColumns} FROM accounts WHERE changed > ? ORDER BY changed`;
     const rows = this.db.all<Account & { name: string | null; changed: number }>(sql, changed);
@@ -46,8 +44,7 @@ export class StoredAccounts extends Table {
   }
 
   /**
-   * Lists all accounts by name, with their saved requests in `month`, `YYYY-MM`, and the number of keys that are valid
-   * at `now`.
+   * Lists the accounts by name, with their saved requests in `month`, `YYYY-MM`, and the number of keys that work at `now`.
    */
   list(month: string, now: Date): (Account & { used: number; keys: number })[] {
     return this.db.all(
@@ -75,13 +72,11 @@ export class StoredAccounts extends Table {
     return this.db.first<Account>(sql, id);
   }
 
-  /** Lists the ids of all accounts, ascending, without deleted accounts. */
   ids(): number[] {
     const sql = "SELECT id FROM accounts WHERE name IS NOT NULL ORDER BY id";
     return this.db.all<{ id: number }>(sql).map(({ id }) => id);
   }
 
-  /** Whether an id belongs to a deleted account. Ids are never reused. */
   wasDeleted(id: number): boolean {
     return this.db.all("SELECT 1 FROM accounts WHERE id = ? AND name IS NULL", id).length > 0;
   }
@@ -106,13 +101,13 @@ export class StoredAccounts extends Table {
     this.db.change(sql, account);
   }
 
-  /** Sets the time since which an account is suspended, in Unix milliseconds; null resumes the account. */
+  /** @param at when the account was suspended, in Unix milliseconds; null resumes the account */
   suspend(id: number, at: number | null): void {
     const sql = `UPDATE accounts SET suspended_at = ?, changed = ${nextChange} WHERE id = ? AND name IS NOT NULL`;
     this.db.change(sql, at, id);
   }
 
-  /** Deletes an account with its data. The id is never reused. */
+  /** Deletes an account. Its id is never reused. */
   delete(id: number): void {
     // A trigger deletes the account's rows in other tables, in this database and in every copy of it. Only requests
     // that the shared database hasn't counted yet stay in `away_used`.

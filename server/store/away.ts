@@ -14,7 +14,6 @@ export interface AdmittedAlone {
 }
 
 export class StoredAway extends Table {
-  /** Returns what isn't reported yet, oldest first. */
   all(): AdmittedAlone[] {
     const periods = this.db.all<Omit<AdmittedAlone, "used">>(
       "SELECT id, month, since FROM away ORDER BY since, month",
@@ -37,12 +36,11 @@ export class StoredAway extends Table {
     });
   }
 
-  /** Notes that the database is back. What isn't reported yet stays. */
+  /** Records that the database is back. What isn't reported yet stays. */
   end(): void {
     this.db.run("UPDATE away SET since = 0 WHERE since > 0");
   }
 
-  /** Removes what was reported. */
   remove(id: string): void {
     this.db.run("DELETE FROM away WHERE id = ?", id);
   }

@@ -2,8 +2,6 @@ import Database from "better-sqlite3";
 import { DataError } from "../../engine/query.ts";
 import { isNoRoom, NoRoom } from "./room.ts";
 
-/** Runs SQL on the state database. */
-
 export function unusable(subject: string, reason: string): DataError {
   const expected = "a database that can be read and written; STATE_DIR may name another folder";
   return new DataError(subject, reason, expected);
@@ -12,7 +10,7 @@ export function unusable(subject: string, reason: string): DataError {
 export class Connection {
   readonly database: Database.Database;
   readonly #statements = new Map<string, Database.Statement<unknown[], unknown>>();
-  /** Increases with each write to accounts, keys or events by this connection. */
+  /** Increases when this connection writes to accounts, keys or events. */
   ownChanges = 0;
 
   constructor(database: Database.Database) {
@@ -36,7 +34,7 @@ export class Connection {
     return this.#inWords(() => this.#prepare(sql).run(...values));
   }
 
-  /** Runs a statement that writes to accounts, keys or events, and counts the write in `ownChanges`. */
+  /** Runs a statement that writes to accounts, keys or events. */
   change(sql: string, ...values: unknown[]): Database.RunResult {
     this.ownChanges++;
     return this.run(sql, ...values);
@@ -47,10 +45,6 @@ export class Connection {
     return this.#inWords(() => this.database.transaction(work).immediate());
   }
 
-  /**
-   * Runs work in a transaction that doesn't wait for the disk. What the work writes survives the end of the process. A
-   * loss of power may undo it until the next transaction by `atomically` or the next checkpoint.
-   */
   soon<Result>(work: () => Result): Result {
     this.pragma("synchronous = NORMAL");
     try {
@@ -64,7 +58,7 @@ export class Connection {
     return this.#inWords(() => this.database.pragma(source, options));
   }
 
-  /** Runs work. SQLite's errors get messages that name the file, except errors of constraints, which are about rows. */
+  /** Makes SQLite's errors name the file, except errors of constraints, which are about rows. */
   #inWords<Result>(work: () => Result): Result {
     try {
       return work();

@@ -7,18 +7,15 @@ import { checkRoomForNew, isNoRoom, NoRoom, withReserve } from "./room.ts";
 import { schema, schemaVersion } from "./schema.ts";
 import { databaseFile, hasLog, restoring } from "./served.ts";
 
-/** Opens the state database: creates a missing database if allowed, and refuses a damaged or foreign database. */
+/** Opens the state database. Refuses a damaged or foreign database. */
 
 export interface OpenOptions {
   mayCreate?: boolean;
-  /** Maximum milliseconds to wait for another process that writes. A server must not wait for long. */
+  /** Maximum milliseconds to wait for another process that writes. */
   maxWaitMs?: number;
 }
 
-/**
- * Opens the state database.
- * @throws DataError when the folder or the database can't be used; then no database is changed
- */
+/** @throws DataError when the folder or the database can't be used */
 export function openDatabase(
   folder: string,
   { mayCreate = true, maxWaitMs = 5000 }: OpenOptions,
@@ -144,10 +141,7 @@ function checkSound(folder: string, isLogged: boolean): void {
   }
 }
 
-/**
- * Whether a database was made by `state backup`. Such a database uses no write-ahead log, so a log beside it belongs to
- * another database.
- */
+/** Whether a database uses no write-ahead log, like a copy by `state backup`. A log beside it is another database's. */
 function isBackup(file: string): boolean {
   const descriptor = openSync(file, "r");
   try {

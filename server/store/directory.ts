@@ -16,7 +16,7 @@ class Undo extends Error {}
 const nameOf = (table: SharedTable, of = "") =>
   `'${table}' || ${accountTables[table].key.map((column) => `':' || ${of}${column}`).join(" || ")}`;
 
-/** SQL that records which rows are written. The transaction is rolled back, which removes the triggers. */
+/** Triggers that record which rows are written. `rehearse` removes them by a rollback. */
 const noting = `CREATE TEMP TABLE touched (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 ${sharedTables
   .flatMap((table) =>
@@ -27,7 +27,6 @@ ${sharedTables
   )
   .join("\n")}`;
 
-/** A version of the shared directory. */
 export interface Position {
   version: number;
   /**
@@ -53,8 +52,9 @@ export class DirectoryCopy extends Table {
   }
 
   /**
-   * Revokes the keys and deletes the accounts that aren't in the rows of another history of the directory. Call this
-   * before `replace`, and let the server apply it in between, because other keys may have the same ids.
+   * Revokes the keys and deletes the accounts that another history of the directory lacks. Call this before `replace`, and
+   * let the server apply it in between, because other keys may have the same ids.
+   * @param rows all rows of the other history
    */
   withdraw(rows: readonly Row[], now: Date): void {
     const of = (table: SharedTable) =>
@@ -89,7 +89,6 @@ export class DirectoryCopy extends Table {
     });
   }
 
-  /** Returns the names of all shared rows. */
   names(): string[] {
     return sharedTables.flatMap((table) =>
       this.db.database
@@ -140,7 +139,6 @@ export class DirectoryCopy extends Table {
     this.db.run("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'keys'", Number(values[0]));
   }
 
-  /** Inserts a row, or updates the row that has the same primary key. */
   write(table: SharedTable, row: Record<string, unknown>): void {
     const columns = this.#columns(table);
     const { key, isCounted } = accountTables[table];

@@ -2,19 +2,17 @@ import type { Channel } from "../shared/channels.ts";
 import { accountExists } from "./accounts.ts";
 import { Table } from "./connection.ts";
 
-/** The tables of events and of their deliveries. */
-
 /** Orders an account's events. Events of several quotas may be made in the same millisecond. */
 const inOrder = "created_at, threshold, month, quota";
 
 export interface StoredEvent {
   id: string;
   account: number;
-  /** The month as `YYYY-MM`. */
+  /** `YYYY-MM` */
   month: string;
   /** Percent of the quota. */
   threshold: number;
-  /** Requests per month, as of the event. */
+  /** Requests per month when the event was made. */
   quota: number;
   /** The body of the event's webhook posts, as JSON. */
   payload: string;
@@ -23,7 +21,6 @@ export interface StoredEvent {
 }
 
 export interface Delivery {
-  /** The event's id. */
   id: string;
   channel: Channel;
   state: "pending" | "delivered" | "failed";
@@ -74,10 +71,7 @@ export class StoredEvents extends Table {
     return { events: this.db.all(sql, row, month), last };
   }
 
-  /**
-   * Returns when the last event of an account and month (`YYYY-MM`) was made, in Unix milliseconds; 0 if there is no
-   * event.
-   */
+  /** Returns when the last event of an account and month (`YYYY-MM`) was made, in Unix milliseconds; 0 if there is none. */
   lastAt(account: number, month: string): number {
     const sql = "SELECT coalesce(max(created_at), 0) AS at FROM events WHERE account = ? AND month = ?";
     return this.db.one<{ at: number }>(sql, account, month).at;
@@ -87,7 +81,7 @@ export class StoredEvents extends Table {
     return this.db.first<StoredEvent>("SELECT * FROM events WHERE id = ?", id);
   }
 
-  /** Returns an event's deliveries. The webhook's delivery comes first. */
+  /** Returns an event's deliveries, the webhook's first. */
   deliveries(event: string): Delivery[] {
     return this.db.all(
       `SELECT event AS id, channel, state, tries, next_try_at, last_answer FROM deliveries
@@ -97,8 +91,8 @@ export class StoredEvents extends Table {
   }
 
   /**
-   * Returns a channel's deliveries that may be tried now. An account's events are delivered in order, so only its first
-   * pending event is due. No event is due while an event of the account is being sent. First tries come before retries.
+   * Returns a channel's deliveries that may be tried now, first tries before retries. An account's events are delivered in
+   * order, so only its first pending event is due, and none while an event of the account is being sent.
    * @param underWay ids of the events that are being sent
    */
   due(channel: Channel, now: Date, underWay: readonly string[], limit: number): (StoredEvent & Delivery)[] {
@@ -122,10 +116,7 @@ export class StoredEvents extends Table {
     return this.db.first<{ id: string }>(sql, account, channel)?.id;
   }
 
-  /**
-   * Returns when the oldest event with a pending delivery was made, in Unix milliseconds; undefined if no delivery is
-   * pending.
-   */
+  /** Returns when the oldest event with a pending delivery was made, in Unix milliseconds; undefined if there is none. */
   oldestPending(channel: Channel): number | undefined {
     const { created_at } = this.db.one<{ created_at: number | null }>(
       `SELECT min(created_at) AS created_at FROM deliveries JOIN events ON id = event
@@ -135,7 +126,6 @@ export class StoredEvents extends Table {
     return created_at ?? undefined;
   }
 
-  /** Moves the next tries of a channel's pending deliveries by an interval. */
   moveTries(channel: Channel, byMs: number): void {
     const sql = `UPDATE deliveries SET next_try_at = max(0, next_try_at + ?)
       WHERE channel = ? AND state = 'pending'`;
@@ -143,8 +133,8 @@ export class StoredEvents extends Table {
   }
 
   /**
-   * If the next try of a pending delivery is further away than its pause, moves the try to the end of the pause. Such a
-   * try was planned by a clock that was ahead.
+   * Moves each next try that is further away than its pause to a pause from now. Such a try was planned by a clock that was
+   * ahead.
    * @param pausesMs the pauses after the first try, the second one, and so on
    */
   shortenPauses(channel: Channel, now: Date, pausesMs: readonly number[]): void {
@@ -161,7 +151,6 @@ export class StoredEvents extends Table {
       );
   }
 
-  /** Adds a delivery, in place of an earlier delivery of the same event by the same channel. */
   updateDelivery(delivery: Delivery): void {
     const sql = `INSERT OR REPLACE INTO deliveries (event, channel, state, tries, next_try_at, last_answer)
       VALUES (@id, @channel, @state, @tries, @next_try_at, @last_answer)`;

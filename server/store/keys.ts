@@ -1,8 +1,6 @@
 import { Table } from "./connection.ts";
 import { nextChange } from "./schema.ts";
 
-/** The table of API keys, and the days of their last use. */
-
 export interface StoredKey {
   id: number;
   account: number;
@@ -19,7 +17,6 @@ export interface StoredKey {
 }
 
 export class StoredKeys extends Table {
-  /** Returns the keys whose `changed` is above a number, ordered by `changed`. */
   since(changed: number): (StoredKey & { changed: number })[] {
     return this.db.all("SELECT * FROM keys WHERE changed > ? ORDER BY changed", changed);
   }
@@ -56,7 +53,7 @@ export class StoredKeys extends Table {
     return this.db.all("SELECT * FROM keys WHERE account = ? ORDER BY id", account);
   }
 
-  /** Adds a key. Returns its id. @param expires Unix milliseconds; null for never */
+  /** Returns the new key's id. @param expires Unix milliseconds; null for never */
   create(
     account: number,
     hash: Buffer,
@@ -71,7 +68,6 @@ export class StoredKeys extends Table {
     return Number(result.lastInsertRowid);
   }
 
-  /** Revokes a key. The time of an earlier revocation stays. */
   revoke(id: number, now: Date): void {
     const sql = `UPDATE keys SET revoked_at = coalesce(revoked_at, ?), changed = ${nextChange} WHERE id = ?`;
     this.db.change(sql, now.getTime(), id);
@@ -81,7 +77,7 @@ export class StoredKeys extends Table {
     this.db.change(`UPDATE keys SET replaced_by = ?, changed = ${nextChange} WHERE id = ?`, by, id);
   }
 
-  /** Sets when a key expires. @param at Unix milliseconds; null for never */
+  /** @param at Unix milliseconds; null for never */
   expire(id: number, at: number | null): void {
     this.db.change(`UPDATE keys SET expires_at = ?, changed = ${nextChange} WHERE id = ?`, at, id);
   }

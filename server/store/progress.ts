@@ -1,8 +1,6 @@
 import { Table } from "./connection.ts";
 
-/** Records how far a running server has applied the changes of commands, and when the state was last saved. */
-
-/** The highest `changed` of the tables of accounts and keys. */
+/** The numbers (`changed`) of the last change of an account and of a key. */
 export interface Changes {
   accounts: number;
   keys: number;
@@ -15,7 +13,6 @@ export class StoredProgress extends Table {
     );
   }
 
-  /** Returns the changes that the running server has applied. */
   applied(): Changes {
     return this.db.one("SELECT accounts, keys FROM obeyed");
   }

@@ -11,7 +11,6 @@ export type MovedRow = Record<string, unknown>;
 
 const [magic, headBytes] = ["SQLite format 3\0", 20];
 
-/** Returns the columns that an import reads from an export. */
 function columnsOf(database: Database.Database, table: MovedTable): string[] {
   const { moved } = accountTables[table];
   if (moved !== "all") return [...moved];
@@ -20,7 +19,7 @@ function columnsOf(database: Database.Database, table: MovedTable): string[] {
 }
 
 export class AccountRecords extends Table {
-  /** Writes all accounts into an empty file. @throws SqliteError, for example on a full disk */
+  /** Writes all accounts into an empty file. @throws SqliteError */
   copyTo(file: string): void {
     const copy = new Database(file);
     try {
@@ -42,7 +41,6 @@ export class AccountRecords extends Table {
     }
   }
 
-  /** Returns the number of rows that belong to an account. */
   count(table: Exclude<MovedTable, "accounts" | "deliveries">, account: number): number {
     return this.db.one<{ n: number }>(`SELECT count(*) AS n FROM ${table} WHERE account = ?`, account).n;
   }
@@ -52,7 +50,7 @@ export class AccountRecords extends Table {
     this.db.database.pragma("defer_foreign_keys = ON");
   }
 
-  /** Inserts a row. @throws SqliteError if a constraint forbids it */
+  /** @throws SqliteError if a constraint forbids the row */
   insert(table: MovedTable, row: MovedRow): void {
     const columns = Object.keys(row);
     const values = columns.map((column) => `@${column}`);

@@ -5,10 +5,8 @@ import { pathIn } from "../shared/paths.ts";
 import { checkServed, databaseFile, hasLog } from "./served.ts";
 import { Store } from "./store.ts";
 
-/** Reads the version numbers of all data versions that were ever served. */
-
 /**
- * Returns all data versions that the server with this environment has ever served; none if there is no state yet.
+ * Returns the data versions that the server with this environment has ever served; none if there is no state yet.
  * @throws DataError when the state can't be read, or isn't the state that the server uses
  */
 export function registryOf(environment: NodeJS.ProcessEnv): KnownVersion[] {

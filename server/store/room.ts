@@ -19,7 +19,6 @@ export const newStateBytes = 512 * 1024;
 
 export const reserveFile = (folder: string) => join(folder, "server.reserve");
 
-/** The error for a full disk. */
 export class NoRoom extends DataError {
   /** @param place what is on the disk, such as a file or STATE_DIR and its path */
   constructor(place: string, isNew = false) {
@@ -32,7 +31,7 @@ export class NoRoom extends DataError {
   }
 }
 
-/** Makes the error for a file that a command can't write, because its disk is full. @param bytes the size of the file */
+/** Makes the error for a file that doesn't fit on its disk. @param bytes the room that the file needs */
 export function noRoomFor(file: string, bytes: number): DataError {
   return new DataError(
     `file ${file}`,
@@ -41,7 +40,7 @@ export function noRoomFor(file: string, bytes: number): DataError {
   );
 }
 
-/** Whether an error, which may come from SQLite or the system, means that a disk is full. */
+/** Whether an error of SQLite or of the system means that a disk is full. */
 export function isNoRoom(error: unknown): boolean {
   if (error instanceof Database.SqliteError) return /^SQLITE_(FULL|IOERR_SHMSIZE)$/.test(error.code);
   return error instanceof NoRoom || /^(ENOSPC|EDQUOT)$/.test(systemCode(error) ?? "");
@@ -59,10 +58,7 @@ export function checkRoomForNew(folder: string, place: string): void {
   if (freeBytes(folder) < newStateBytes) throw new NoRoom(place, true);
 }
 
-/**
- * Makes the reserve of a state folder, unless it exists.
- * @throws DataError, or Error of the system, when the disk has too little room
- */
+/** Makes the reserve of a state folder, unless it exists. @throws NoRoom, or an error of the system */
 export function keepReserve(folder: string): void {
   if (freeBytes(folder) < reserveBytes) throw new NoRoom(`STATE_DIR ${folder}`);
   const file = reserveFile(folder);
@@ -79,7 +75,6 @@ export function keepReserve(folder: string): void {
   }
 }
 
-/** The folders whose reserve this process has deleted. */
 const spent = new Set<string>();
 
 /**

@@ -1,12 +1,10 @@
-/** The schema of the state database. */
-
-/** Version of the schema. A database with another version is refused. */
+/** A database with another version is refused. */
 export const schemaVersion = 1;
 
 /**
  * Instants are Unix milliseconds (INTEGER). Days (YYYY-MM-DD) and months (YYYY-MM) are calendar dates in UTC. `changed`
- * numbers the changes of accounts and keys, so that new changes are found without reading all rows. The row of a
- * deleted account stays, but only with its id, so that no account gets the id again and `changed` never decreases.
+ * numbers the changes of accounts and keys, so that new changes are found without reading all rows. The row of a deleted
+ * account stays, so that no account gets the id again.
  */
 export const schema = `
   CREATE TABLE accounts (
@@ -128,14 +126,12 @@ export const schema = `
   END;
 `;
 
-/** The next number of `changed`. It never decreases, because the rows of deleted accounts stay. */
 export const nextChange = `(SELECT 1 + max((SELECT coalesce(max(changed), 0) FROM accounts),
   (SELECT coalesce(max(changed), 0) FROM keys)))`;
 
 interface AccountTable {
-  /** The primary key. */
   key: readonly string[];
-  /** The column with the account's id. If the table has `through`, it is the column with the id of a row in that table. */
+  /** The column with the account's id, or with the id of a row in the table `through`. */
   owner: string;
   through?: "keys" | "events";
   /** Whether servers share the table's rows through PostgreSQL. */

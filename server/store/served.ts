@@ -30,12 +30,10 @@ export function isServed(folder: string): boolean {
   }
 }
 
-/** Whether the database has a write-ahead log that isn't empty. */
 export function hasLog(folder: string): boolean {
   return (lstatSync(`${databaseFile(folder)}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
 
-/** Returns the paths of the database and of the files that SQLite makes next to it, even if the files don't exist. */
 export function filesOf(folder: string): string[] {
   return ["", "-wal", "-shm"].map((end) => databaseFile(folder) + end);
 }
@@ -66,7 +64,6 @@ export function checkServed(folder: string): void {
   );
 }
 
-/** Returns the content of `server.database`; undefined if there is none. */
 export function readServed(folder: string): string | undefined {
   try {
     // The file is empty if the disk was full when it was written.

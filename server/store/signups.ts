@@ -1,9 +1,7 @@
 import { Table } from "./connection.ts";
 
-/** The table of signups and of the links that were mailed for them. */
-
 export interface Signup {
-  /** The normalised e-mail address. It is the same for all spellings of an address. */
+  /** The normalised e-mail address, which is the same for all spellings. */
   mailbox: string;
   /** The client's IPv4 address or IPv6 /64. */
   address: string;
@@ -12,15 +10,14 @@ export interface Signup {
 interface SignupLink {
   /** SHA-256 of the link's token. */
   token: Buffer;
-  /** The account's name is made from the person's name when the link is used. */
+  /** The person's name. The account's name is made from it when the link is used. */
   name: string;
   email: string;
 }
 
 /**
- * A signup counts as made after a time if it was made at most this many milliseconds later. The time is always a day
- * ago. So a signup more than a day in the future counts as old, and is forgotten. Such a signup was made by a clock that
- * was ahead.
+ * Maximum milliseconds from a time to the signups that count as made after it. Later signups count as old, because they
+ * were made by a clock that was ahead.
  */
 const maxAfterMs = 2 * 86_400_000;
 
@@ -28,8 +25,8 @@ const after = (time: Date) => [time.getTime(), time.getTime() + maxAfterMs] as c
 
 export class StoredSignups extends Table {
   /**
-   * Counts the signups after a time: all, by the client's address, and by the mailbox. Signups with unused links count.
-   * Signups without a stored address, such as imported ones, don't.
+   * Counts the signups after a time: all, those of the client's address, and those of the mailbox. Signups without a stored
+   * address don't count.
    */
   countsSince(since: Date, { mailbox, address }: Signup): { all: number; address: number; mailbox: number } {
     const sql = `SELECT count(*) AS "all", count(*) FILTER (WHERE address = ?) AS address,
@@ -42,7 +39,6 @@ export class StoredSignups extends Table {
     return this.accountOf(mailbox) !== undefined;
   }
 
-  /** Returns the id of the account that a mailbox has signed up for. */
   accountOf(mailbox: string): number | undefined {
     const sql = "SELECT account FROM signups WHERE mailbox = ? AND account IS NOT NULL";
     return this.db.first<{ account: number }>(sql, mailbox)?.account;
@@ -59,7 +55,7 @@ export class StoredSignups extends Table {
     this.db.run(sql, { ...signup, ...link, now: now.getTime() });
   }
 
-  /** Finds an unused link by the SHA-256 of its token, if the link was created after `since`. */
+  /** Finds an unused link that was created after `since`, by the SHA-256 of its token. */
   byToken(token: Buffer, since: Date): (SignupLink & { id: number; mailbox: string }) | undefined {
     const sql = `SELECT id, mailbox, token, name, email FROM signups
       WHERE token = ? AND created_at > ? AND created_at <= ?`;

@@ -5,13 +5,10 @@ import { makePrivateFile, makeStateFolder } from "./private-files.ts";
 import { isNoRoom, keepReserve, NoRoom, withReserve } from "./room.ts";
 import { filesOf, identitiesIn, readServed, servedFile } from "./served.ts";
 
-/** Notices when the state's files are deleted or replaced while a server runs. */
-
 /** A server's lock on its state folder, and its watch over the database files that it has open. */
 export class StateGuard {
   readonly #folder: string;
   readonly #unlock: () => void;
-  /** The identities of the files when the database was opened; undefined before that. */
   #opened: string | undefined;
 
   /** @throws DataError when the folder is locked or unusable */
@@ -48,14 +45,13 @@ export class StateGuard {
     keepReserve(this.#folder);
   }
 
-  /** Runs work. If the disk is full, deletes the reserve that `keepRoom` has made and runs the work again. */
   withRoom<Result>(work: () => Result): Result {
     return withReserve(this.#folder, work);
   }
 
   /**
-   * Moves the write-ahead log into the database. The server calls this about once a second. So if the log is lost, about
-   * a second's counts are lost.
+   * Moves the write-ahead log into the database. Called about once a second, so that a lost log costs about a second's
+   * counts.
    * @throws Error when a file was deleted or replaced, or SqliteError
    */
   checkpoint(store: { loggedFrames(): number; checkpoint(): void }): void {
@@ -64,7 +60,7 @@ export class StateGuard {
     if (store.loggedFrames() > 0) store.checkpoint();
   }
 
-  /** Returns which file was deleted or replaced; undefined if all are as they were when they were opened. */
+  /** Returns what is wrong with the files, such as one that was deleted; undefined if none has changed since `watch`. */
   fault(): string | undefined {
     try {
       const found = identitiesIn(this.#folder);

@@ -12,8 +12,6 @@ import { StoredSignups } from "./signups.ts";
 import { StoredUsage } from "./usage.ts";
 import { StoredVersions } from "./versions.ts";
 
-/** The state database: one property for each group of tables. */
-
 export type { Account, NewAccount } from "./accounts.ts";
 export type { AdmittedAlone } from "./away.ts";
 export type { Position, Row } from "./directory.ts";
@@ -64,7 +62,6 @@ export class Store extends Table {
     return pages * pageBytes;
   }
 
-  /** Returns the number of frames in the write-ahead log. */
   loggedFrames(): number {
     const [{ log }] = this.db.pragma("wal_checkpoint(NOOP)") as { log: number }[];
     return log;
@@ -76,7 +73,7 @@ export class Store extends Table {
     for (const mode of ["PASSIVE", "TRUNCATE"]) this.db.pragma(`wal_checkpoint(${mode})`);
   }
 
-  /** Copies the database, as of one moment. @param file an empty file @throws SqliteError, for example on a full disk */
+  /** Copies the database, as of one moment. @param file an empty file @throws SqliteError */
   copyTo(file: string): void {
     this.db.database.prepare("VACUUM INTO ?").run(file);
   }
@@ -85,9 +82,7 @@ export class Store extends Table {
     this.db.database.close();
   }
 
-  /**
-   * Returns a text that changes whenever another connection writes, or this connection changes accounts, keys or events.
-   */
+  /** Returns a text that changes when another connection writes, or when this one changes accounts, keys or events. */
   changes(): string {
     return `${this.db.pragma("data_version", { simple: true })} ${this.db.ownChanges}`;
   }
@@ -97,7 +92,6 @@ export class Store extends Table {
     return this.db.database.transaction(work).deferred();
   }
 
-  /** Runs work in a transaction. If the work throws, nothing is written. */
   atomically<Result>(work: () => Result): Result {
     return this.db.atomically(work);
   }

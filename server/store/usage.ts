@@ -1,31 +1,27 @@
 import { accountExists } from "./accounts.ts";
 import { Table } from "./connection.ts";
 
-/** The tables of requests counted, by month and by day. */
-
-/** Maximum days kept per account. Two months have no more days. */
+/** Maximum days kept per account. Two months have at most this many. */
 const maxDays = 62;
 
 export class StoredUsage extends Table {
-  /** Returns the saved requests in a month, `YYYY-MM`, by account. */
+  /** Returns the saved requests of a month by account. @param month `YYYY-MM` */
   ofMonth(month: string): Map<number, number> {
     const sql = "SELECT account, used FROM usage WHERE month = ?";
     const rows = this.db.all<{ account: number; used: number }>(sql, month);
     return new Map(rows.map(({ account, used }) => [account, used]));
   }
 
-  /** Returns the saved requests of an account in a month, `YYYY-MM`; 0 if there are none. */
   of(account: number, month: string): number {
     const sql = "SELECT used FROM usage WHERE account = ? AND month = ?";
     return this.db.first<{ used: number }>(sql, account, month)?.used ?? 0;
   }
 
-  /** Returns the saved requests of an account by month, `YYYY-MM`, the newest month first. */
   months(account: number): { month: string; used: number }[] {
     return this.db.all("SELECT month, used FROM usage WHERE account = ? ORDER BY month DESC", account);
   }
 
-  /** Returns the running total of the month at the end of each known day, `YYYY-MM-DD`, of an account. */
+  /** Returns the month's running total at the end of each known day, `YYYY-MM-DD`. */
   days(account: number): { day: string; used: number }[] {
     return this.db.all("SELECT day, used FROM days WHERE account = ? ORDER BY day", account);
   }
@@ -41,8 +37,7 @@ export class StoredUsage extends Table {
   }
 
   /**
-   * Returns, by account, a month's running total at the end of each day with requests. Days count from 1.
-   * @param month `YYYY-MM`
+   * Returns, by account, a month's running total at the end of each known day. Days count from 1. @param month `YYYY-MM`
    */
   daysOfMonth(month: string): Map<number, [day: number, used: number][]> {
     const sql = "SELECT account, day, used FROM days WHERE day BETWEEN ? || '-01' AND ? || '-31'";
@@ -57,8 +52,8 @@ export class StoredUsage extends Table {
   }
 
   /**
-   * Writes counts of a month up to a day, `YYYY-MM-DD`. Keeps the last `maxDays` days of an account. Days aren't
-   * deleted by age, so that a clock that is far ahead for a moment deletes no day of this month.
+   * Writes counts of a month up to a day, `YYYY-MM-DD`. Keeps the last `maxDays` days of an account. Days aren't deleted by
+   * age, because a clock may be far ahead for a moment.
    */
   saveDay(day: string, used: readonly (readonly [account: number, used: number])[]): void {
     for (const [account, count] of used) {

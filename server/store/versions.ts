@@ -1,7 +1,5 @@
 import { Table } from "./connection.ts";
 
-/** The table of all data versions that were ever served. */
-
 interface StoredVersion {
   version: string;
   sha256: string;
@@ -14,12 +12,10 @@ export class StoredVersions extends Table {
     return this.db.all("SELECT * FROM versions ORDER BY first_served, version");
   }
 
-  /** Returns the record of a data version; undefined if the version was never served. */
   byName(version: string): StoredVersion | undefined {
     return this.db.first<StoredVersion>("SELECT * FROM versions WHERE version = ?", version);
   }
 
-  /** Records that a data version is served. Does nothing if the version is recorded already. */
   serve(version: string, sha256: string, contentSha256: string, now: Date): void {
     if (this.byName(version) !== undefined) return;
     const sql = "INSERT INTO versions (version, sha256, content_sha256, first_served) VALUES (?, ?, ?, ?)";

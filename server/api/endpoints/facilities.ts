@@ -26,7 +26,6 @@ import { dollarsOrNull, standingOf } from "./facility.ts";
 const orders = ["asc", "desc"] as const;
 const maxProcedureCharacters = 200;
 
-/** The sort orders that require a parameter. */
 const neededBySort: Partial<Record<(typeof facilitySorts)[number], Needed>> = {
   distance: "near",
   charge: "procedure",
@@ -69,9 +68,8 @@ const parameters = v.object({
 type Values = v.InferOutput<typeof parameters>;
 
 /**
- * Checks that a parameter or sort order comes with the parameter that it requires, and that `min_charge` isn't above
- * `max_charge`.
- * @throws ApiError `invalid_parameter`
+ * @throws ApiError `invalid_parameter` when a parameter or a sort order lacks the parameter that it requires, or
+ * `min_charge` is above `max_charge`
  */
 function checkTogether(values: Values): void {
   const bySort = neededBySort[values.sort];

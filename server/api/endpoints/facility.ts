@@ -19,7 +19,6 @@ export const standingOf = (standing: Standing) => ({
   median_charge: dollars(standing.medianCharge),
 });
 
-/** Converts cents to dollars. Null stays null. */
 export const dollarsOrNull = (cents: number | null) => (cents === null ? null : dollars(cents));
 
 export const facility = endpoint({

@@ -9,7 +9,6 @@ import { prices } from "./prices.ts";
 import { procedures } from "./procedures.ts";
 import { search, searchList } from "./search.ts";
 
-/** The lists by their names in cursors. */
 const lists = new Map<string, typeof prices | typeof procedures | typeof search | typeof facilities>([
   ["prices", prices],
   ["procedures", procedures],

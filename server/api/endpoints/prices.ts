@@ -72,9 +72,7 @@ for (const [code, place] of stateIndex)
 
 /**
  * Reads a price query as one number, if the query has the simplest form: `procedure=` and four digits, then perhaps
- * `&state=` and two capitals, then perhaps `&limit=` and a number. No string is made, because parsing a query as text
- * costs as much as making its answer.
- *
+ * `&state=` and two capitals, then perhaps `&limit=` and a number.
  * @returns the key; −1 if the query has another form or no answer
  */
 export function readPriceKey(image: Image, query: string): number {
@@ -128,7 +126,6 @@ function limitOfKey(key: number): number {
   return key % limitBase;
 }
 
-/** Returns the query of a key, as text for cursors. */
 function queryOfKey(image: Image, key: number): string {
   const group = groupOfKey(key);
   const place = group - image.procedures;

@@ -19,7 +19,6 @@ import { noPrices, noPricesAround } from "../not-found.ts";
 import { state } from "../parameters.ts";
 import { procedureResponse } from "../responses.ts";
 
-/** The statistics of a state, in the order of the answer. */
 const ofState = [
   "facilities",
   "median_charge",

@@ -13,7 +13,6 @@ import { nextPage, queryOf } from "../paging.ts";
 import { rowLimit, state } from "../parameters.ts";
 import { proceduresResponse } from "../responses.ts";
 
-/** The statistics of a group, in the order of the answer. */
 const ofGroup = ["facilities", "median_charge", "min_charge", "max_charge", "spread"] as const;
 
 const name = "procedures" as const;

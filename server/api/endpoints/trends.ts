@@ -20,7 +20,6 @@ interface Year {
   group: number;
 }
 
-/** The statistics of a year, in the order of the answer. */
 const ofYear = [
   "facilities",
   "min_charge",

@@ -1,4 +1,4 @@
-/** The parts of d3 that draw pictures. A page's bundle has only the functions that the page uses. */
+/** The modules of d3 that pages use. A page's bundle has only the functions that the page calls. */
 
 export * from "d3-array";
 export * from "d3-scale";

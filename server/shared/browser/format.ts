@@ -1,5 +1,3 @@
-/** Formats numbers for people. */
-
 const cents = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD" });
 
 /** Formats dollars, with cents between 0 and 10: $10,035, $7.50. */
@@ -12,7 +10,6 @@ export const times = (ratio: number) => `${ratio.toFixed(1)}×`;
 /** Formats a percentage from 0 to 100, with one decimal below 1 and above 99: 62%, 99.9%. */
 export const percent = (share: number) =>
   `${share > 1 && share < 99 ? Math.round(share) : Math.round(share * 10) / 10}%`;
-/** Replaces control characters in a text from the page's URL. */
 export const printable = (text: string) => text.replaceAll(/\p{C}/gu, "\ufffd");
 export const change = (share: number) => `${share > 0 ? "+" : share < 0 ? "−" : ""}${Math.abs(share)}%`;
 /** Formats a count with its noun: 1 facility, 2 facilities. */

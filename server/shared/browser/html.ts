@@ -1,8 +1,6 @@
 import htm from "htm";
 import { h } from "preact";
 
-/** Makes HTML and SVG from tagged templates, for Preact. */
-
 type Html = ReturnType<typeof htm.bind<ReturnType<typeof h>>>;
 
 export let html: Html = htm.bind(h);

@@ -8,14 +8,14 @@ import { html } from "./html.ts";
 /** Widths in pixels. The style sheet shows what was made for the largest width that fits into the drawing, if any. */
 export const leastWidths = [120, 220, 265, 400] as const;
 
-/** Draws something for each width, in a group with the width's class. */
 export const byWidth = (draw: (width: number) => preact.ComponentChildren) =>
   leastWidths.map((width) => html`<g class=${`from-${width}`}>${draw(width)}</g>`);
 
 type Anchor = "start" | "middle" | "end";
 
 /**
- * Anchors the labels of a scale so that none is cut off. A label that would overlap the previous label is left out.
+ * Anchors the labels of a scale so that they stay within the drawing. A label that would come closer than a character to
+ * the label before it is left out.
  *
  * @param labels the labels with their positions in percent, ascending
  * @param width the drawing's width in pixels
