@@ -120,10 +120,12 @@ export class DirectoryCopy extends Table {
   /** Needs a transaction, because a row may come before a row that it refers to. */
   #put(rows: readonly Row[], position: Position): void {
     this.db.database.pragma("defer_foreign_keys = ON");
+    // A deletion of the latest changes must not give their numbers to other rows, which would then count as applied.
+    const { least } = this.db.one<{ least: number }>(`SELECT ${nextChange} AS least`);
     for (const { name, content } of rows) {
       const [table, ...values] = partsOf(name);
       if (content === null) this.#delete(table, values);
-      else this.write(table, JSON.parse(content, fromHex));
+      else this.write(table, JSON.parse(content, fromHex), least);
     }
     this.db.run("DELETE FROM directory");
     this.db.run("INSERT INTO directory (version, id) VALUES (?, ?)", position.version, position.id);
@@ -139,7 +141,8 @@ export class DirectoryCopy extends Table {
     this.db.run("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'keys'", Number(values[0]));
   }
 
-  write(table: SharedTable, row: Record<string, unknown>): void {
+  /** @param least the least number for `changed` */
+  write(table: SharedTable, row: Record<string, unknown>, least = 0): void {
     const columns = this.#columns(table);
     const { key, isCounted } = accountTables[table];
     const set = [...columns, ...(isCounted ? ["changed"] : [])];
@@ -147,7 +150,7 @@ export class DirectoryCopy extends Table {
     // An update of the primary key would make SQLite scan all tables that refer to it.
     const names: readonly string[] = key;
     const updates = set.filter((one) => !names.includes(one)).map((one) => `${one} = excluded.${one}`);
-    if (isCounted) values.push(`${nextChange}`);
+    if (isCounted) values.push(`max(${least}, ${nextChange})`);
     this.db.run(
       `INSERT INTO ${table} (${set.join(", ")}) VALUES (${values.join(", ")})
         ON CONFLICT (${key.join(", ")}) DO UPDATE SET ${updates.join(", ")}`,

@@ -147,6 +147,33 @@ test("another history withdraws its missing keys and accounts, and then replaces
   assert.deepEqual(ours.keys.since(0), [ours.keys.byId(1)]);
 });
 
+test("what another history has isn't taken for applied, however many keys were withdrawn before", (t) => {
+  for (const withdrawn of [0, 1, 2, 3]) {
+    const [ours, theirs] = [opened(t), opened(t)];
+    for (const store of [ours, theirs]) {
+      store.accounts.create({ ...account, name: "a" }, now);
+      store.keys.create(1, hash(0), "0000", null, now);
+    }
+    for (let key = 1; key <= withdrawn; key++) ours.keys.create(1, hash(key), "0001", null, now);
+    const { rows } = theirs.directory.rehearse(() => {
+      theirs.accounts.suspend(1, at);
+      theirs.keys.revoke(1, now);
+    });
+    ours.directory.withdraw(rows, now);
+    // A server applies what has a higher number than the last change that it has applied.
+    const applied = ours.progress.latest();
+    ours.directory.replace(rows, position(9));
+    assert.deepEqual(
+      ours.accounts.since(applied.accounts).map(({ account }) => account?.suspended_at),
+      [at],
+    );
+    assert.deepEqual(
+      ours.keys.since(applied.keys).map(({ id, revoked_at }) => [id, revoked_at]),
+      [[1, at]],
+    );
+  }
+});
+
 test("what was admitted without the database is kept until it is reported, and survives its return", (t) => {
   const { away } = opened(t);
   const used = (...counts: [number, number][]) => new Map(counts);
