@@ -79,7 +79,7 @@ export const maxSnapshotRows = 50_000_000;
 export const maxImageRows = Math.floor(2 ** 32 / 2 / 96);
 /** Maximum bytes per row that the footer may declare, in addition to `columnBytesAllowance`. */
 export const maxColumnBytesPerRow = 512;
-/** Bytes that the footer of any file may declare, because a small file's dictionaries are large for its number of rows. */
+/** Bytes that a file's footer may declare beyond `maxColumnBytesPerRow`, because small files have large dictionaries. */
 export const columnBytesAllowance = 2 ** 20;
 
 /** Names of states, DC and territories by code, in alphabetical order of codes. */

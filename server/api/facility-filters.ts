@@ -120,7 +120,7 @@ function define<Each extends Record<string, Schema>>(table: Table<Each>) {
       const places = names.filter((name) => table[name].differing === undefined);
       return { ...joined(places, values, where), status: "all" };
     },
-    /** What may differ at the facilities that only the conditions on rows leave out. */
+    /** Words for the conditions on rows, such as the charge. A 404 names them if only these conditions aren't met. */
     differing: [...new Set(names.flatMap((name) => table[name].differing ?? []))].toReversed(),
   };
 }
