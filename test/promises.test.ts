@@ -35,7 +35,7 @@ import { maxWaitingBytes as maxLogBytes } from "../server/control/log.ts";
 import { maxWaitingRequests } from "../server/control/ops.ts";
 import { maxStopSeconds } from "../server/control/running.ts";
 import { maxDrainMs } from "../server/control/serving-threads.ts";
-import { saveMs } from "../server/control/state.ts";
+import { saveMs, writeMs } from "../server/control/state.ts";
 import { changesBurst, changesPerSecond } from "../server/parts/portal/actions.ts";
 import { maxKeysPerDay } from "../server/parts/portal/own-account.ts";
 import { writingMsPerSecond } from "../server/parts/portal/serving.ts";
@@ -110,7 +110,8 @@ test("the server's README promises what the code does", () => {
     maxStopSeconds,
     maxDrainMs / 1000,
   );
-  readme("The server saves counts # a second", 1000 / saveMs);
+  readme("The server writes changed counts every # s without waiting for the disk", writeMs / 1000);
+  readme("It makes sure # a second that they are on the disk", 1000 / saveMs);
   const reserve = reserveBytes / kibibyte;
   readme("has less than # KiB of room", reserve);
   readme(

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 /** Number of the schema. Servers with the same number can run at the same time. */
 export const schemaVersion = 1;
 
-/** Number of the advisory lock for the installation: any number that no other program locks. */
+/** Number of the advisory lock for the installation. No other program may lock it. */
 const installLock = 0x68637173;
 
 /** SQL that makes the schema. It must run in a transaction of its own. */
