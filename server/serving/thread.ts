@@ -227,6 +227,7 @@ async function begin(data: ServeData, published: readonly PublishedVersion[]): P
     if (isEnding()) started.server.close();
   } catch (error) {
     send({ type: "failed", reason: reasonOf(error) });
+    started?.server.close();
     control.close();
   }
 }
