@@ -151,7 +151,7 @@ interface ErrorDetails {
   param?: string;
   ceiling?: ReachedCeiling;
   candidates?: readonly Candidate[];
-  /** What `near` may mean: cities, or the whole ZIP code. */
+  /** What `near` may mean: cities, or a ZIP code with its leading zeros. */
   places?: readonly { near: string }[];
   /** What the search asks for and this data can't have. */
   absent?: readonly Absent[];

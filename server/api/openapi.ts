@@ -154,11 +154,12 @@ const errorSchema = errorOf(["type", "message"], {
   },
   places: {
     type: "array",
-    description: "The cities that `near` may mean, those with most hospitals around or the likeliest first.",
+    description:
+      "What `near` may mean: cities, those with most hospitals around or the likeliest first, or a ZIP code with its leading zeros.",
     items: {
       type: "object",
       required: ["near"],
-      properties: { near: { type: "string", description: "A city with its state." } },
+      properties: { near: { type: "string", description: "A city with its state, or a ZIP code." } },
     },
   },
   absent: {

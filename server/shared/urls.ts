@@ -9,7 +9,7 @@ export interface WrittenUrl {
   rest: string;
 }
 
-/** How to write characters that would end a password. */
+/** How to write characters that may be misread in a password. */
 export const escapes = "in a password %23 for #, %3F for ?, %25 for %, %2F for /, %3A for :, %40 for @";
 
 const form = /^[a-z]+:\/\/([^@/?#\\\s\p{Cc}]*@)?([^@/?#\\\s\p{Cc}]+)(\/[^#\\\s\p{Cc}]*)?$/u;

@@ -24,7 +24,7 @@ interface CardProps {
   isTable?: boolean;
   /** Gets all rows for the CSV, if the picture shows only a part of them. */
   all?: (() => Promise<Figures>) | undefined;
-  /** What follows the title on paper and in a file, such as the procedure and the year. */
+  /** What the title alone doesn't say, such as the procedure and the year. */
   subject?: string;
   /** Makes texts for a saved picture and for citing. @param rows rows in the picture; undefined for as many as shown */
   saved?: (rows?: number) => Saved;
