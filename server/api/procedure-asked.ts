@@ -25,7 +25,7 @@ export interface ProcedureAsked {
 
 export const maxCandidates = 5;
 
-/** @throws ApiError `invalid_parameter` if several groups fit, or the words have a place; `not_found` if no group fits */
+/** @throws ApiError `invalid_parameter` if no group fits best or the words have a place; `not_found` if no group fits */
 export function procedureAsked(versions: Versions, image: Image, asked: string): ProcedureAsked {
   const written = groupWritten(image, asked);
   if (written !== undefined)
