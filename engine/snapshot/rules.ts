@@ -239,7 +239,7 @@ const textAt = ({ codes, values }: Texts, row: number) => (codes[row] < 0 ? "" :
 const named = (text: string) => (text === "" ? "no value" : shown(text));
 
 /**
- * Checks that sorted rows have each pair of facility and procedure once.
+ * Checks that no two rows have the same facility and procedure. The rows are sorted.
  *
  * @param order the row of the file for each row of the table
  */

@@ -146,7 +146,7 @@ export interface Totals {
   checked: number;
   agree: number;
   differ: number;
-  /** The largest difference in words; null if there is none. */
+  /** The largest difference, in words; null if there is none. */
   worst: string | null;
 }
 
@@ -201,8 +201,8 @@ export const snapshotNameExpected =
   "without leading zeros, such as 2024.1.parquet";
 
 /**
- * Returns the data version that a snapshot file's path or name states, or undefined if its last part isn't
- * `snapshotNameExpected`.
+ * Returns the data version in a snapshot file's path, or undefined if the file's name isn't as `snapshotNameExpected`
+ * says.
  */
 export function versionIn(path: string): Version | undefined {
   const [, year, revision] = /(?:^|[/\\])([0-9]{4})\.([1-9][0-9]{0,3})\.parquet$/.exec(path) ?? [];

@@ -30,7 +30,7 @@ export interface Snapshot {
 }
 
 /**
- * Makes a snapshot with counts and checksums. O(rows). Defaults replace the texts that the provenance leaves out. The
+ * Makes a snapshot with counts and checksums. O(rows). Defaults replace a title, publisher or caveat that is null. The
  * defaults take no part in the checksum.
  *
  * @param codes ascending; null if unknown

@@ -63,7 +63,7 @@ export class KeyTable {
   /**
    * Adds a key, or replaces the entry of its hash.
    * @param isForVisitors whether all visitors of the pages use the key; see `slotOf`
-   * @throws DataError when the table is full
+   * @throws DataError when the table has no room for the key
    */
   put(
     key: Pick<StoredKey, "id" | "hash" | "expires_at" | "revoked_at">,

@@ -25,7 +25,7 @@ const path = Buffer.alloc(pagesPath.length + Math.ceil(maxBytes / 3) * 4);
 path.write(pagesPath, "latin1");
 
 /**
- * The length and checksum of what all cursors of a list begin with, for the list that was last used. `of` is the image's
+ * The length and checksum of the text with which all cursors of the last used list begin. `of` is the image's
  * description, so that retired images can be freed.
  */
 let start: { of: Image["description"]; list: string; length: number; check: number } | undefined;

@@ -83,7 +83,7 @@ const milesText = (miles: number) => `${miles} mile${miles === 1 ? "" : "s"}`;
 const nameOf = ({ description }: Image) => versionName(description.provenance);
 
 /**
- * Makes the error for a procedure that no image has, or that has no prices in any of `images`.
+ * Makes the error for a procedure that isn't in any of `images`, or has no prices there.
  * @param images the requested images if `isChosen`, otherwise the newest image of each year
  */
 export function noTrend(
@@ -235,7 +235,7 @@ function wayToGroup(image: Image, asked: string): string | undefined {
   return `procedure groups have four digits; ${way}`;
 }
 
-/** Finds the group whose code a text is, in a form such as 5072, 5,072, APC 5072 or 5072.0; undefined if there is none. */
+/** Finds a group by its code in a form such as 5072, 5,072, APC 5072 or 5072.0; undefined if there is none. */
 export function groupWritten(image: Image, text: string): number | undefined {
   const code = text
     .trim()
@@ -288,7 +288,7 @@ export function unpriced({ rows, suppressed }: RowCounts): string | undefined {
   return rows === 1 ? `the only row is ${kind}` : `all ${rows} rows are ${kind}`;
 }
 
-/** Says why a state has no rows. Undefined if the state has rows, or no reason is known. */
+/** Says why a state has no rows. Undefined without a state, if the state has rows, or if no reason is known. */
 function noRowsIn(image: Image, state: string | undefined): string | undefined {
   if (state === undefined || rowsOfScope(image, { procedure: null, state }).rows > 0) return undefined;
   return gapsOf(image).missing_states.find((missing) => missing.state === state)?.reason;

@@ -48,7 +48,7 @@ const megabyte = 1e6;
 
 type FetchOptions = ReturnType<typeof parseOptions>;
 
-/** @throws Error if the command line isn't as `usage` says */
+/** @throws Error if the command line is wrong */
 export function parseOptions(args: string[], environment: NodeJS.ProcessEnv) {
   const text = { type: "string" } as const;
   const flag = { type: "boolean", default: false } as const;

@@ -41,7 +41,7 @@ nothing is written.
 The registry in STATE_DIR (default: var) has all version numbers that were ever served. They aren't used again.
 `;
 
-/** @throws Error if the command line isn't as `usage` says, or names a time after `now` */
+/** @throws Error if the command line is wrong, or names a time after `now` */
 export function parseOptions(args: string[], environment: NodeJS.ProcessEnv, now: Date): ImportOptions {
   const text = { type: "string" } as const;
   const flag = { type: "boolean", default: false } as const;

@@ -40,7 +40,7 @@ const expiryOptions = v.object({
 
 /**
  * Returns the account that the options name. Makes a new account if there is none.
- * @throws Error when the options differ from an existing account
+ * @throws Error when the options are wrong, or differ from an existing account
  */
 function accountFor(options: AccountOptions, { store, settings, now }: Context) {
   const known = store.accounts.byName(options.account);

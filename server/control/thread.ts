@@ -41,7 +41,7 @@ const helpers = threadIds().filter((id) => id !== process.pid);
 const helperNice = 10;
 
 /**
- * Makes the account `demo` at a trial's first start, unless servers share accounts.
+ * Makes the account `demo` in a trial that never had an account, unless servers share accounts.
  * @returns the account's key; undefined if no account was made
  */
 function createDemo({ isTrial }: Settings, isShared: boolean, store: Store): string | undefined {

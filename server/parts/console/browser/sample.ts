@@ -58,8 +58,8 @@ function pooled(samples: readonly Sample[]): Sample["times"] {
 }
 
 /**
- * Returns the samples of the last seconds. For more than `keptSeconds`, returns samples of minutes, followed by samples of
- * the seconds after the last minute.
+ * Returns the samples of the last `seconds`. For more than `keptSeconds`, returns samples of minutes, followed by samples
+ * of the seconds after the last minute.
  */
 export function samplesOf(seconds: number, samples: readonly Sample[], minutes: readonly Sample[]): Sample[] {
   const begin = (samples.at(-1)?.at ?? 0) - seconds;

@@ -58,7 +58,7 @@ export class Failure extends Error {
 }
 
 /**
- * Returns the answers at some paths, or failures where there is no data. In a browser, a call throws while an answer is
+ * Returns the answers at paths, or failures that `isAbsence` accepts. In a browser, a call throws while an answer is
  * missing, and the view is made again when the answer has arrived. So a view must be made by a function without side
  * effects. A view should ask for many answers in one call, because a browser waits for each call.
  */

@@ -67,7 +67,7 @@ export function yearsText(some: readonly number[]): string {
   return years.length > 1 && last - first === years.length - 1 ? `${first}–${last}` : years.join(", ");
 }
 
-/** Describes the source of numbers. Versions with the same title are named once, with their years: "Title, 2022–2024". */
+/** Describes the source of numbers. Versions that differ only in the year are named once: "Title, 2022–2024". */
 export function sourceOf(
   versions: readonly string[],
   datasets: readonly Dataset[],

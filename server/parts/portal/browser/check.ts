@@ -10,8 +10,8 @@ import { stayDeductibles } from "../../../../datasets/deductibles.ts";
 import type { Dataset } from "./answers.ts";
 
 /**
- * Writes statements for DuckDB that compute a page's figures from CMS's own file, without this service. They follow the
- * service's rules: a row is priced if both amounts are above zero, and amounts are rounded half up to cents.
+ * Writes statements for DuckDB that compute a page's figures from CMS's file or an export, without this service. They
+ * follow the service's rules: a row is priced if both amounts are above zero, and amounts are rounded half up to cents.
  */
 
 export interface Rows {

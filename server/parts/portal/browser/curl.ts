@@ -14,7 +14,7 @@ export function Request({ path }: { path: string }) {
   )}</p><${Command} text=${requests[language](path, location.origin)} />`;
 }
 
-/** @returns whether the text was copied; pages without TLS have no clipboard */
+/** @returns whether the text was copied; pages without TLS may have no clipboard */
 export async function copied(text: string): Promise<boolean> {
   const done = await navigator.clipboard?.writeText(text).then(
     () => true,

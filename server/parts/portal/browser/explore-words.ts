@@ -87,9 +87,9 @@ export function wordsOf(view: View): ExploreWords {
 }
 
 /**
- * Says that the data version shown isn't the newest, or isn't the version in the URL.
+ * Says that the data version shown isn't the newest, or that the URL names versions that aren't served.
  * @param shown the data version; undefined if nothing is shown
- * @param before another text for the note, which is put at its end; empty for none
+ * @param before another text, with which the note ends; empty for none
  */
 export function versionNote(
   {

@@ -149,7 +149,7 @@ export function Facilities({ view, words, scope }: PictureProps & { scope: Proce
     ...notCompared.slice(0, Math.max(0, count - counted)).map((entry) => ({ letter: "", entry })),
   ];
   const shown = rowsFor(choice.shown);
-  /** A sentence replaces a column that has the same text in each row. */
+  /** From three rows on, a sentence replaces a column that has the same text in each row. */
   const pictureOf = (count = choice.shown) => {
     const rows = rowsFor(count).map(drawnOf);
     const isSame = (i: number) => rows.length > 2 && rows.every(({ texts }) => texts[i] === rows[0].texts[i]);
