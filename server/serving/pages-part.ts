@@ -16,8 +16,7 @@ export interface PagesContext {
    */
   ask(request: PortalRequest): Promise<PortalReply>;
   /**
-   * Lets the page thread write a page. Returns undefined if there is no page thread or too many pages wait. Never
-   * rejects.
+   * Lets the page thread write a page. Returns undefined if no page thread runs or too many pages wait. Never rejects.
    */
   write(wanted: WantedPage): Promise<WritingResult> | undefined;
   /** Logs an error. @param requestId the id of the failed request, if it is known */

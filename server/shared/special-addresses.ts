@@ -1,10 +1,10 @@
 import { BlockList, isIP, isIPv4 } from "node:net";
 
 /**
- * IPv4 networks that webhooks may not be in, because their addresses may lead to the server or its own network: those in
- * IANA's registries of special-purpose addresses, even if they are globally reachable. The registries are below
- * https://www.iana.org/assignments/: iana-ipv4-special-registry, iana-ipv6-special-registry, multicast-addresses and
- * ipv6-address-space.
+ * IPv4 networks that webhooks may not be in, because their addresses may lead to the server or its own network. Among
+ * them are all networks in IANA's registries of special-purpose addresses, even globally reachable networks. The
+ * registries are below https://www.iana.org/assignments/: iana-ipv4-special-registry, iana-ipv6-special-registry,
+ * multicast-addresses and ipv6-address-space.
  */
 const specialIPv4 = listOf(
   "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24",

@@ -98,7 +98,10 @@ function nameOf(part: string): string {
   return `${hash("sha256", JSON.stringify(texts))}.bundles`;
 }
 
-/** Bundles a part's pages, as the JSON of `Bundle[]`. @throws Error with the bundler's message */
+/**
+ * Bundles a part's pages, as the JSON of `Bundle[]`.
+ * @throws Error when the bundler fails, or `otherSources` lacks a module
+ */
 function bundle(part: string): Buffer {
   // The bundler is loaded only if no cache has the bundles.
   const { buildSync }: typeof import("esbuild") = require("esbuild");

@@ -39,7 +39,7 @@ async function load(data: LoadData): Promise<LoadedSnapshot> {
 
 /**
  * Runs one price query on the image before it is served.
- * @throws DataError when the query fails, or no row has a price
+ * @throws DataError when the answer has a wrong number of rows, or no row has a price
  */
 function checkQuery(name: string, buffer: SharedArrayBuffer): void {
   const image = attachImage(buffer);

@@ -8,8 +8,8 @@ import { safely } from "../shared/safely.ts";
 import { type OpenFile, openFile, type Wanted } from "./folder.ts";
 
 /**
- * Loads snapshot files in a thread, one after the other. The thread ends when no file waits, because its memory is freed
- * only then. It also ends after a load that may have damaged its memory.
+ * Loads snapshot files in a thread, one after the other. The thread ends when no file waits, because its memory is
+ * freed only then. It also ends after a load that may have left it unusable.
  */
 
 const megabyte = 2 ** 20;
@@ -54,7 +54,7 @@ export class Loader {
   /**
    * Loads a file. After the load, load the next file or call `end`. If the file changes during the load, the result may
    * be a mixture.
-   * @throws DataError when the file is at fault, Error of the system
+   * @throws DataError when the file is at fault, another Error otherwise
    */
   async load(wanted: Wanted): Promise<LoadedSnapshot> {
     const file = await openFile(wanted.path);

@@ -38,9 +38,9 @@ export interface Surroundings {
   fault(): string | undefined;
   /** Makes what was written to the registry durable. @throws Error */
   flush(): void;
-  /** Loads a file. @throws DataError when the file is at fault, Error of the system */
+  /** Loads a file. @throws DataError when the file is at fault, another Error otherwise */
   load(wanted: Wanted): Promise<LoadedSnapshot>;
-  /** Called when no file waits. */
+  /** Called when no file waits, or after `close`. */
   endLoads(): Promise<void>;
   /** Resolves when every serving thread has the versions. */
   publish(published: readonly PublishedVersion[]): Promise<void>;
@@ -53,10 +53,7 @@ interface Loaded {
   readonly loadedAt: string;
   /** Whether the file is still in the folder. */
   isThere: boolean;
-  /**
-   * Whether the version may be served: no other content has its number, and the number is in the registry if requests
-   * are answered.
-   */
+  /** Whether the version may be served. If requests are answered, the number of such a version is in the registry. */
   isAdmitted: boolean;
 }
 
@@ -134,8 +131,8 @@ export class SnapshotFolder {
   }
 
   /**
-   * The versions that are served, newest first. Synthetic versions aren't served if there is a real version. A version
-   * whose file is gone is served only if the file of every other version is gone, too.
+   * The versions that are served, newest first. No synthetic version is served beside a real version. A version whose
+   * file is gone is served only if the files of all admitted versions are gone.
    */
   get #served(): Loaded[] {
     const admitted = this.#admitted;
@@ -189,7 +186,7 @@ export class SnapshotFolder {
    * Retires deleted files, and starts to load new files. A call during a scan waits for that scan.
    *
    * @param names the files that may be loaded; undefined for all
-   * @throws Error of the system when the folder can't be listed
+   * @throws Error, for example when the folder can't be listed
    */
   scan(names?: ReadonlySet<string>): Promise<void> {
     this.#scanning ??= this.#scan(names).finally(() => {
@@ -292,7 +289,7 @@ export class SnapshotFolder {
     return x - y || Number(this.#known.has(b)) - Number(this.#known.has(a)) || newestFirst(a, b);
   }
 
-  /** @throws DataError when the file is refused, Error of the system */
+  /** @throws DataError when the file is refused, another Error otherwise */
   async #load(name: string, state: FileState): Promise<void> {
     const { log, load } = this.#with;
     const { otherThanFile } = state;

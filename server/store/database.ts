@@ -99,7 +99,7 @@ function create(file: string): void {
 
 /**
  * Checks the database before it is opened for writing. Opens it read-only, because SQLite would otherwise change it.
- * @throws DataError or SqliteError
+ * @throws DataError, SqliteError, or an error of the system
  */
 function checkSound(folder: string, isLogged: boolean): void {
   const file = databaseFile(folder);

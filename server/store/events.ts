@@ -133,8 +133,8 @@ export class StoredEvents extends Table {
   }
 
   /**
-   * Moves each next try that is further away than its pause to a pause from now. Such a try was planned by a clock that was
-   * ahead.
+   * If a retry is further away than its pause, moves it to a pause from now. Such a retry was planned by a clock that
+   * was ahead.
    * @param pausesMs the pauses after the first try, the second one, and so on
    */
   shortenPauses(channel: Channel, now: Date, pausesMs: readonly number[]): void {

@@ -65,7 +65,7 @@ export class AccountRecords extends Table {
 /**
  * Reads the rows of an export or a backup, table by table. No view or trigger in the file is run.
  * @param take gets each row, with the values that the file has, whatever their types
- * @throws DataError when the file isn't an export or a backup of this schema version, or is damaged
+ * @throws DataError when the file can't be read as an export or a backup of this version
  */
 export function readRows(file: string, take: (table: MovedTable, row: MovedRow) => void): void {
   let database: Database.Database | undefined;

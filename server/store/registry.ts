@@ -7,7 +7,7 @@ import { Store } from "./store.ts";
 
 /**
  * Returns the data versions that the server with this environment has ever served; none if there is no state yet.
- * @throws DataError when the state can't be read, or isn't the state that the server uses
+ * @throws Error when the state can't be read, or isn't the state that the server uses
  */
 export function registryOf(environment: NodeJS.ProcessEnv): KnownVersion[] {
   const stateDir = resolve(pathIn(environment, "STATE_DIR", "var"));

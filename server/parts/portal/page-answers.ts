@@ -30,7 +30,7 @@ export class PageAnswers {
     this.#read = read;
   }
 
-  /** @param target path and query @throws ApiError for faults other than 400 and 404, which become a `Failure` */
+  /** A 400 or 404 becomes a `Failure`. @param target path and query @throws ApiError for other faults */
   at(target: string): PageAnswer {
     const kept = this.#kept.get(target);
     if (kept !== undefined) return kept;

@@ -66,7 +66,8 @@ export async function signUp(
   const { store } = options;
   /**
    * @returns the number of the mailbox's signups within a day
-   * @throws ApiError if a limit is reached, or if no link is mailed and the mailbox has an account
+   * @throws ApiError if the client's or the server's limit is reached, or if no link is mailed and the mailbox has an
+   *   account
    */
   const check = () => {
     const counts = store.signups.countsSince(dayBefore(now), signup);

@@ -16,7 +16,9 @@ type Point = [x: number, y: number];
 type Ring = number[];
 type Outline = { type: "Polygon"; arcs: Ring[] } | { type: "MultiPolygon"; arcs: Ring[][] };
 
-/** Returns SVG with a path for each state, whose id is the state's code. Coordinates are whole, up to 975 and 610. */
+/**
+ * Returns SVG with a path for each state. A path's id is the state's code. Coordinates are whole, up to 975 and 610.
+ */
 export function statesSvg(): string {
   const file = createRequire(import.meta.url).resolve("us-atlas/states-albers-10m.json");
   const { transform, arcs, objects }: Topology = JSON.parse(readFileSync(file, "utf8"));

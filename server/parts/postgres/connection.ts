@@ -51,7 +51,7 @@ export class Database {
   /**
    * Runs a query. Queries are sent without waiting for the answers to earlier queries.
    * @returns the rows
-   * @throws StateUnavailable when there is no answer; then it isn't known whether a change was made
+   * @throws StateUnavailable after a fault that may pass, such as no answer; a change may have been made
    * @throws DatabaseError when the database refuses the query
    * @throws DataError when the database can't be used until an operator changes something
    */

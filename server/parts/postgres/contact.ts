@@ -16,7 +16,7 @@ export class Contact {
   /** Why the last read or call failed. */
   reason = "no answer";
   #readMs = Number.NEGATIVE_INFINITY;
-  /** The time since which all calls have failed; undefined after a success. */
+  /** The time since which no call has succeeded; undefined after a success. */
   #failingMs: number | undefined;
   #calledMs = Number.NEGATIVE_INFINITY;
   #lookedMs = Number.POSITIVE_INFINITY;
@@ -43,8 +43,8 @@ export class Contact {
   }
 
   /**
-   * Whether the database is away: no read has succeeded for `awayMs`, or all calls have failed for `awayMs`. Time in which
-   * this thread didn't run doesn't count.
+   * Whether the database is away: no read has succeeded for `awayMs`, or no call has for `awayMs` while calls were due.
+   * Time in which this thread didn't run doesn't count.
    */
   isLost(nowMs: number): boolean {
     this.#leaveOut(nowMs - this.#lookedMs - maxLookMs, nowMs);

@@ -54,7 +54,7 @@ export class SharedDirectory {
 
   /**
    * Reads changed rows into the copy.
-   * @throws StateUnavailable when the database doesn't answer
+   * @throws the errors of `Database.query`
    * @throws DataError when an operator has to change something
    */
   read(): Promise<void> {
@@ -157,8 +157,7 @@ export class SharedDirectory {
   }
 
   /**
-   * Reads a page of rows. Returns at least one row, which has the newest version; its `name` is null if there are no
-   * rows.
+   * Reads a page of rows. Each row has the newest version. An empty page is returned as one row whose `name` is null.
    */
   #page(own: number, version: number, name: string): Promise<PageRow[]> {
     return this.#database.query<PageRow>(

@@ -54,7 +54,7 @@ export interface Nothing {
   ways: Way[];
 }
 
-/** A link to a page with prices. `changes` are changes of the URL's parameters; null keeps only the year. */
+/** A link to a page that may have prices. `changes` are changes of the URL's parameters; null keeps only the year. */
 export interface Way {
   text: string;
   changes: Record<string, string | null> | null;

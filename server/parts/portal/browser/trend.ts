@@ -23,7 +23,7 @@ const isSame = (before: TrendYear, year: TrendYear) =>
 interface TrendProps {
   years: TrendYear[];
   pinned: readonly Pinned[];
-  /** The data year of the page's prices, which the text below the lines describes; null for the last year. */
+  /** The data year of the page's prices, which the text below the lines describes; null for the last of `years`. */
   year: number | null;
   /** Set around a place and on a hospital's page. A single hospital is drawn in the colours of its amounts. */
   isBeside?: boolean;
