@@ -31,7 +31,7 @@ export interface SearchAnswer extends Matches {
   matched: string[][];
   /** The things that are asked for and that this data can't have, whatever else is found. */
   absent: readonly Absent[];
-  /** Another search for a text with a state's code that has two meanings; null if there is none. */
+  /** Another search, in which a state's code has its other meaning; null if there is none. */
   alternative: Alternative | null;
   /** Why nothing is found; undefined if something is found. */
   why?: NoMatch;
@@ -105,9 +105,9 @@ function searchProcedures(image: Image, asked: Asked, state: string | null): Fou
 }
 
 /**
- * Returns another search, in which a state's code has its other meaning; null if there is none. If the code was read
- * as a word, the other search is limited to the state. If the code is also a city's nickname, such as LA, the other
- * search has the name of the meaning that doesn't come first.
+ * Returns another search, in which a state's code has its other meaning; null if there is none. If the code was read as
+ * a word, the other search is limited to the state. If the code is also a city's nickname, such as LA, the other search
+ * names the city if the state comes first, otherwise the state.
  */
 function alternativeTo(image: Image, asked: Asked, text: string, found: Found): Alternative | null {
   const { words, kind, place, placeWords } = asked;
