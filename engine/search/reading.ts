@@ -101,8 +101,8 @@ function readForProcedures(image: Image, text: string): Asked {
 const noCapitals: ReadonlySet<string> = new Set();
 
 /**
- * Returns the two-letter words that a text has in capitals, converted to small letters. Returns none if the text's
- * other letters are all in capitals, too.
+ * Returns the two-letter words that a text has in capitals, converted to small letters. Returns none if the text has
+ * other letters, and all of them are in capitals.
  */
 export function capitalsIn(text: string): ReadonlySet<string> {
   // Nearly all searches end here. The expressions below are slow.
