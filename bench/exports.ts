@@ -9,7 +9,7 @@ const readers = 8;
 /**
  * Starts fast and slow readers, which download CSV exports until they are stopped.
  * @param seconds minimum duration of the downloads
- * @returns a function that stops the readers, and throws Error if a reader had already ended
+ * @returns a function that stops the readers, and throws Error if a reader had already exited
  */
 export async function sendExports({ port, key }: Server, seconds: number, core?: number) {
   const [url, header] = requestOf({ port, key });
@@ -25,7 +25,7 @@ export async function sendExports({ port, key }: Server, seconds: number, core?:
 
 /**
  * Starts a reader that downloads one CSV export after the other, at up to 20 MB per second.
- * @returns a function that stops the reader, and throws Error if it had already ended
+ * @returns a function that stops the reader, and throws Error if it had already exited
  */
 export async function readExport(server: Pick<Server, "port" | "key">, core?: number) {
   const [url, header] = requestOf(server);

@@ -77,7 +77,7 @@ export class Servers {
   }
 
   /**
-   * Resolves when the server is ready for requests. Calls with the same arguments get the same server.
+   * Resolves when the server is ready for requests. Until `stopAll`, calls with the same arguments get the same server.
    *
    * @param core the only core that the server may use; undefined for all cores
    * @param constant the answer of `ceiling` and `nginx`; `sqlite` uses only its headers

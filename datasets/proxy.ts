@@ -19,8 +19,9 @@ const expected =
   "[http://][USER:PASSWORD@]HOST[:PORT], or https://… (in user and password, %40 stands for @, %3A for : and %2F for /)";
 
 /**
- * Reads HTTPS_PROXY for https addresses, HTTP_PROXY for http addresses, ALL_PROXY if these are unset, and NO_PROXY.
- * Lower-case names take precedence, and empty values count as unset. A proxy without a scheme is an http proxy.
+ * Reads HTTPS_PROXY for https addresses, HTTP_PROXY for http addresses, and NO_PROXY. ALL_PROXY stands in for each of
+ * the first two that is unset. Lower-case names take precedence, and empty values count as unset. A proxy without a
+ * scheme is an http proxy.
  *
  * @throws DataError if a proxy's address is wrong; the error doesn't show it, because it may have a password
  */

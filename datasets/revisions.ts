@@ -100,9 +100,7 @@ async function snapshotWith(path: string, contentSha256: string): Promise<Snapsh
   }
 }
 
-/**
- * Returns the path of the last revision in the latest data year up to `maxYear`, or undefined if there is no snapshot.
- */
+/** Returns the path of the last revision in the latest data year up to `maxYear`, or undefined if there is none. */
 export function newestSnapshot(outDir: string, maxYear: number): string | undefined {
   const names = existsSync(outDir) ? namesIn(outDir) : [];
   for (let year = maxYear; year >= minDataYear; year--) {

@@ -23,7 +23,7 @@ export function withoutCredentials(text: string): string {
   return text.replace(/^([a-z][a-z0-9+.-]*:[/\\]+)?.*@/is, "$1…@");
 }
 
-/** Formats a URL for messages like `shown`, but also leaves out credentials if the URL is malformed. */
+/** Like `shown`, but also leaves out credentials if the URL is malformed. */
 export function shownAddress(text: string): string {
   return shown(withoutCredentials(text));
 }

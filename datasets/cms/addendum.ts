@@ -80,7 +80,11 @@ function columnsIn(record: string[]): Columns | undefined {
   return Math.min(code, description, apc) < 0 || code === apc ? undefined : columns;
 }
 
-/** Returns the code in a line, or undefined for a line of text. @throws DataError when a cell is invalid */
+/**
+ * Returns the code in a line, or undefined for a line with neither a code nor an APC.
+ *
+ * @throws DataError when a cell is invalid
+ */
 function codeIn(record: string[], at: Columns, line: string): HcpcsCode | undefined {
   const cell = (column: keyof Columns) => (record[at[column]] ?? "").trim();
   const refuse = (column: keyof Columns, found: string, expected: string) =>

@@ -57,7 +57,7 @@ const amountPattern = /^([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]{1,4}))?$/;
  * Parses dollars into cents, rounded half up. Rounding works on the decimal digits, because the floating-point value of
  * 1.005 is less than 1.005.
  *
- * @returns `blank` for white space only; NaN for text that isn't a non-negative amount
+ * @returns `blank` for nothing but white space; NaN for text that isn't a non-negative amount
  */
 export function parseCents(text: string): number {
   const trimmed = text.trim();
@@ -95,7 +95,10 @@ export class CmsTable {
   /** Positions by CCN. A CCN is a key both in upper case and as spelled in the file. */
   readonly #facilityIndex = new Map<string, number>();
   readonly #procedureIndex = new Map<string, number>();
-  /** The first spelling of each procedure's name, and its line. A repeated spelling isn't cleaned again. */
+  /**
+   * The first spelling of each procedure's name, and its line. The name isn't cleaned again where this spelling is
+   * repeated.
+   */
   readonly #procedureText: { name: string; line: number }[] = [];
 
   readonly #facility: number[] = [];
@@ -121,7 +124,6 @@ export class CmsTable {
   }
 
   /**
-   *
    * @param line where the record starts
    * @throws DataError naming the line, and the column of a wrong value
    */

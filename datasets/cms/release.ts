@@ -71,7 +71,7 @@ export async function readRelease(options: ReleaseOptions): Promise<Release> {
   }
 }
 
-/** Checks that a file's first line is the header of a release, and that its last line is terminated. */
+/** Checks that a file begins with the header of a release and, unless `allowUnterminated`, ends with a line end. */
 export async function checkEnds(file: string, subject: string, allowUnterminated: boolean): Promise<void> {
   const handle = await open(file);
   try {

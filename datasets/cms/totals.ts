@@ -79,7 +79,10 @@ export async function readTotals(file: string): Promise<Total[]> {
   return [...totals.values()];
 }
 
-/** A release's sums for a procedure group in a place, without hidden rows. Amounts are sums over all services, in cents. */
+/**
+ * What a release has of a procedure group in a place. Services and amounts are sums over the rows that aren't hidden.
+ * Amounts are in cents, over all services.
+ */
 interface Held extends Omit<Total, "place" | "procedure"> {
   rows: number;
   /** Rows without services or amounts. */

@@ -29,7 +29,7 @@ interface StateFigures {
   zip: string;
 }
 
-/** Splits each line of a file in `data/` into `count` texts, of which the last is the rest of the line. */
+/** Splits each line of a file in `data/` into `count` texts; the last is the rest of the line. Leaves out comments. */
 function linesOf(name: string, count: number): string[][] {
   const lines = readFileSync(new URL(`data/${name}`, import.meta.url), "utf8").split("\n");
   return lines

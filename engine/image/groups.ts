@@ -7,7 +7,7 @@ export type Groups = Omit<ReturnType<typeof groupRows>, "priced">;
 
 /**
  * Groups the rows by procedure, and by procedure and state. A group's priced rows are ordered by charge, and also by
- * each other value that lists are sorted by. Ties are ordered by CCN, and absent values come last.
+ * each value named in `orders`. Ties are ordered by CCN, and absent values come last.
  *
  * @param stateOf the state of each facility, by `stateIndex`
  * @param nameOrder the rank of each facility's name

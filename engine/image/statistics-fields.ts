@@ -2,9 +2,9 @@ import { byField } from "../snapshot/schema.ts";
 import type { Image } from "./image.ts";
 
 /**
- * The statistics of a group, in their order in `summaries`. Amounts are in cents, the spread is in hundredths.
- * `services` is NaN if no row has services. The weighted charges are NaN if the services are unknown or add up to 0.
- * `weighted_facilities` counts the rows that have services.
+ * The statistics of a group's priced rows, in their order in `summaries`. Amounts are in cents, the spread is in
+ * hundredths. `services` is NaN if no row has services. The weighted charges are NaN if the services are unknown or add
+ * up to 0. `weighted_facilities` counts the rows that have services.
  */
 export const summaryFields = [
   "facilities",

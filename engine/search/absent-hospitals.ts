@@ -19,8 +19,8 @@ const starts = new Set(all.map(({ phrase: [first] }) => first));
 
 /**
  * Returns the kinds of hospitals, and the states, that are asked for and that this data can't have. A state is asked
- * for by words, or because the search is limited to it. The code of that state, such as VA, isn't read as a kind of
- * hospital.
+ * for by words, or because the search is limited to it. If the search is limited to a state, the state's code, such as
+ * VA, isn't read as a kind of hospital.
  *
  * @param searched code of the state to which the search is limited; null for the nation
  */

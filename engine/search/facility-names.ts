@@ -100,9 +100,9 @@ interface Longest {
 }
 
 /**
- * Returns the hospitals of the longest whole name, if all other words say nothing. A name that is also a place, such
- * as Sanford, isn't meant after a word such as in, or next to a word for a hospital. Next to a word for a hospital, a
- * name has to have its small words: "general hospital" isn't The General.
+ * Returns the hospitals of the longest whole name, if all other words say nothing. A region's name isn't meant. The
+ * name of another place, such as Sanford, isn't meant beside a word such as in, or beside a word for a hospital. Beside
+ * a word for a hospital, a name has to have its small words: "general hospital" isn't The General.
  */
 function longestName(image: Image, words: readonly string[]): Longest | undefined {
   const { exact, whole } = namesOf(image);

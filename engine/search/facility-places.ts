@@ -208,8 +208,8 @@ export function findSeveralPlaces(image: Image, { text }: Asked, found: Found): 
 }
 
 /**
- * Returns what each place of a list may be. A city and the state after it are one place. They are no place if the city
- * isn't in the state: `Dallas, OK`.
+ * Returns what each place of a list may be. A city and the state after it are one place. The city is no place if it
+ * isn't in that state: `Dallas, OK`.
  */
 function placesInList(image: Image, list: readonly string[]): (readonly Place[])[] {
   const parts = list

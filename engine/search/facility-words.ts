@@ -32,7 +32,7 @@ export function findLiterally(
 }
 
 /**
- * Finds the facilities that have all words but those that say nothing: as whole words, as beginnings, or with typos.
+ * Finds the facilities that match every word that says something.
  *
  * @param hows see `findLiterally`
  */

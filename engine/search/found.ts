@@ -22,8 +22,8 @@ export const ranks = {
   /** A whole name, or a CCN, with the hospital's place; or an unofficial name, perhaps without words for a hospital. */
   nameInPlace: 4,
   /**
-   * A whole name except for words for a hospital, with its city. Or a CCN or an unofficial name, with other words that the
-   * hospital has.
+   * A whole name except for words for a hospital, with its city, ZIP code or region. Or a CCN or an unofficial name,
+   * with other words that the hospital has.
    */
   plainNameInPlace: 5,
   /** A place, perhaps with words for a hospital or of a question; or a name around a place. */
@@ -74,7 +74,7 @@ export class Found {
   /** Facilities that match but aren't wanted, because they are in another state or have no prices. */
   readonly unwanted = new Set<number>();
   ignored: readonly string[] = [];
-  /** The facilities of the place, if the whole search names one place. */
+  /** The facilities of the only place that the search means; empty if there is no such place. */
   onePlace: ReadonlySet<number> = new Set();
   place: Matches["place"] = null;
   /** The best rank of the facilities found; `rest` if there are none. */
@@ -112,9 +112,10 @@ export class Found {
 }
 
 /**
- * Returns the last rank whose facilities are surely meant, or −1 if none are. Facilities found by a CCN are meant. If
- * a place is the best way, its facilities are meant if the search names only one place. At another rank better than
- * `guess`, the facilities up to the rank in `lastAlike` are meant if there is only one, or if all are in that place.
+ * Returns the last rank whose facilities are surely meant, or −1 if none are. Facilities found by a CCN are meant. If a
+ * place is the best way, its facilities are meant if the search names only one place. If the best rank is any other
+ * before `guess`, the facilities up to the rank in `lastAlike` are meant if there is only one, or if all are in the one
+ * place.
  */
 function lastMeant({ ranked, top, onePlace }: Found): number {
   if (top === ranks.code) return top;

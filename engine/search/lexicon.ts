@@ -47,7 +47,7 @@ export function phrasesOf(kind: string): ReadonlySet<string> {
   return new Set(entriesOf(kind).flatMap(({ phrases }) => phrases));
 }
 
-/** Returns what each phrase of a kind is. Of a phrase in several lines, the last counts. */
+/** Returns what each phrase of a kind is. If several lines have a phrase, the last counts. */
 export function meaningsOf(kind: string): ReadonlyMap<string, string> {
   return new Map(entriesOf(kind).flatMap(({ what, phrases }) => phrases.map((phrase) => [phrase, what])));
 }

@@ -35,8 +35,7 @@ export interface LiteralMatches {
 const noMatches: LiteralMatches = { facilities: [], hows: new Uint8Array(0) };
 
 /**
- * Finds the facilities that have every word of a query, whole or as the beginning of a word. No other step of a search
- * may drop one of them.
+ * Finds the facilities that have every word of a query literally. No other step of a search may drop one of them.
  *
  * @param words see `plainWords`
  */

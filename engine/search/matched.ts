@@ -6,8 +6,8 @@ import { indexOf } from "./text-index.ts";
 const nameFields = (1 << nameField) | (1 << fillerField) | (1 << repeatField);
 
 /**
- * Returns the codes and words by which a query found each procedure, except its own code and the words of its name. For
- * a needed word of the query, only the best matches count.
+ * Returns the codes and words by which a query found each procedure, except its own code and the words of its name.
+ * Only the needed words of the query count, and only the best matches of each.
  */
 export function matchedBy(image: Image, terms: readonly Term[], procedures: Uint32Array): string[][] {
   const index = indexOf(image, "procedure");

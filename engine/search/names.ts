@@ -12,7 +12,9 @@ export interface Names {
   exact: ReadonlyMap<string, readonly number[]>;
   /** A whole name as one word, with and without small words → the hospitals. */
   whole: ReadonlyMap<string, readonly number[]>;
-  /** An unofficial name without small words, with and without words such as hospital, as one word → the hospitals. */
+  /**
+   * An unofficial name without small words, perhaps also without words such as hospital, as one word → the hospitals.
+   */
   unofficial: ReadonlyMap<string, readonly number[]>;
   /** A name without small words and words such as hospital, as one word → the hospitals. */
   significant: ReadonlyMap<string, readonly number[]>;

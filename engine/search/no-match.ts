@@ -146,7 +146,7 @@ function nameOf(image: Image, kind: DocumentKind, document: number): string {
   return `${name} (${ccn}, ${city} ${state})`;
 }
 
-/** Returns the positions of words with at most one typo more than a match may have, the closest first. */
+/** Returns the positions of at most `mostNear` words, the closest first. They may have one typo more than a match. */
 function closeWords(index: SearchIndex, word: string): number[] {
   // Another number is another place or procedure.
   if (isNumber(word)) return [];

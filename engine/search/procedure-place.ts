@@ -205,7 +205,10 @@ function isOfProcedures(image: Image, word: string): boolean {
   );
 }
 
-/** Whether a word is unlike all words of procedures: none of them begins with the word or is close to it. */
+/**
+ * Whether a word of three letters or more is unlike all words of procedures: none of them begins with it or is close to
+ * it.
+ */
 function isUnlike(image: Image, word: string): boolean {
   const index = indexOf(image, "procedure");
   if (!/^\p{L}{3,}$/u.test(word) || isOfProcedures(image, word)) return false;
@@ -213,9 +216,9 @@ function isUnlike(image: Image, word: string): boolean {
 }
 
 /**
- * Returns the city that words name, if it has hospitals or is large. If no other city of its name may be meant,
- * `isOne` is true and `near` has the state. A city with hospitals needs far more hospitals than every namesake, and no
- * namesake with more ZIP codes. Another city needs far more ZIP codes than every namesake.
+ * Returns the city that words name, if it has hospitals or is large. If no other city of its name may be meant, `isOne`
+ * is true and `near` has the state. For this, a city with hospitals needs far more hospitals than every namesake, and
+ * at least as many ZIP codes. Another city needs far more ZIP codes than every namesake.
  */
 function cityNamed(image: Image, words: readonly string[]): { near: string; isOne: boolean } | undefined {
   const there = facilitiesInCity(image, words);
@@ -236,11 +239,14 @@ function cityNamed(image: Image, words: readonly string[]): { near: string; isOn
   return { near: isOne ? `${name}, ${state}` : name, isOne };
 }
 
-/** A city is meant without its state if it has this many times the hospitals of every namesake in another state. */
+/**
+ * A city with hospitals is meant without its state only if it has this many times the hospitals of every namesake in
+ * another state.
+ */
 const timesMore = 5;
 /**
- * A city without hospitals is meant without its state if it has this many times the ZIP codes of every namesake. Rochester
- * in New York has seven times those of Rochester in Minnesota, which is known for its clinic.
+ * A city without hospitals is meant without its state only if it has this many times the ZIP codes of every namesake.
+ * Rochester in New York has seven times those of Rochester in Minnesota, which is known for its clinic.
  */
 const timesLarger = 8;
 /**

@@ -103,8 +103,8 @@ const noTerms: TermsOfText = { held: undefined, absent: undefined, named: [], to
 
 /**
  * Finds the longest term for a procedure in a group, and the longest for a procedure in no group. The words of a term
- * may be in any order. The second term is left out if it is a part of a term for a group's procedure, or says nothing
- * together with such a term.
+ * may be in any order. A term of the second kind doesn't count if it is a part of a term for a group's procedure, or
+ * says nothing together with such a term.
  *
  * @param query the words of `Asked`
  */

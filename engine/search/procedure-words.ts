@@ -69,7 +69,7 @@ interface AbsentTerm {
   isAlsoHeld: boolean;
 }
 
-/** Words that, together with only a part of the body, ask for no procedure. */
+/** Words that ask for no procedure if only a part of the body stands beside them. */
 export const bodyPartAsides = phrasesOf("body-aside");
 /** Words that ask for something that no group includes, and that aren't medical. */
 export const otherAsides = phrasesOf("aside-other");

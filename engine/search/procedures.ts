@@ -13,8 +13,8 @@ import { documentsOf, findWord, indexOf, isInFields, type SearchIndex } from "./
 import { medicalEnding } from "./typos.ts";
 
 /**
- * Returns the terms of a search for procedures. Words that say nothing aren't needed. But if no word says anything, those
- * of a term of several words, such as ed implant, are needed.
+ * Returns the terms of a search for procedures. Words that say nothing aren't needed. But if no word says anything, the
+ * words of a term such as `ed implant` are needed.
  */
 export function procedureTerms(image: Image, words: readonly string[]): Term[] {
   const says = (word: string) => !isMeaningless(word) && !genericWords.has(procedureMeaning(word));
@@ -24,7 +24,7 @@ export function procedureTerms(image: Image, words: readonly string[]): Term[] {
 }
 
 /**
- * Finds the procedure groups that match every needed word. If there are none, finds those whose terms are most like
+ * Finds the procedure groups that match every needed word. If there are none, may find the groups that are most like
  * the query, as guesses.
  *
  * Usually finds nothing if the query's longest term is for a procedure in no group: a search for the removal of a
@@ -70,7 +70,7 @@ export function findProcedures(
   };
 }
 
-/** Finds all groups that match every needed term. Those whose code is in the query come first. */
+/** Finds all groups that match every needed term. Groups that a code in the query identifies come first. */
 function find(index: SearchIndex, terms: readonly Term[], isWanted: Wanted): Matches {
   const needed = terms.filter(({ isNeeded }) => isNeeded);
   if (needed.length === 0) return nothing;

@@ -101,8 +101,8 @@ function readForProcedures(image: Image, text: string): Asked {
 const noCapitals: ReadonlySet<string> = new Set();
 
 /**
- * Returns the two-letter words that a text has in capitals, converted to small letters. Returns none if the text's
- * other letters are all in capitals, too.
+ * Returns the two-letter words that a text has in capitals, converted to small letters. Returns none if the text has
+ * other letters, and all of them are in capitals.
  */
 export function capitalsIn(text: string): ReadonlySet<string> {
   // Nearly all searches end here. The expressions below are slow.
@@ -217,8 +217,8 @@ const distance = new RegExp(
 const kilometersPerMile = 1.609344;
 
 /**
- * Replaces a distance by the word near. `miles` is null if there is no distance, or if the distance is 0 or above
- * `maxMiles`.
+ * Replaces a distance by the word near. If there is no distance, or if it is 0 or above `maxMiles`, the text stays and
+ * `miles` is null.
  */
 function withoutDistance(text: string): { text: string; miles: number | null } {
   if (!/\d/.test(text)) return { text, miles: null };
@@ -331,8 +331,8 @@ function inEnglish(kind: DocumentKind, words: readonly string[], isName: IsKept)
 }
 
 /**
- * Leaves out small Spanish words. Many are words of names too, so call this only if there are other Spanish words. DE and
- * MI stay as states if they are in capitals, or at the end after a word such as in.
+ * Leaves out small Spanish words. Many are words of names too, so call this only if there are other Spanish words. A
+ * state's code, such as DE or MI, stays if it is in capitals, or at the end after a word such as in.
  */
 function withoutSmallWords(kind: DocumentKind, words: readonly string[], capitals: ReadonlySet<string>) {
   const last = beforePlace.has(words.at(-2) ?? "") ? words.at(-1) : undefined;

@@ -31,7 +31,7 @@ export interface SearchAnswer extends Matches {
   matched: string[][];
   /** The things that are asked for and that this data can't have, whatever else is found. */
   absent: readonly Absent[];
-  /** Another search for a text with a state's code that has two meanings; null if there is none. */
+  /** Another search, in which a state's code has its other meaning; null if there is none. */
   alternative: Alternative | null;
   /** Why nothing is found; undefined if something is found. */
   why?: NoMatch;

@@ -28,7 +28,7 @@ const apostrophes = /['’‘`´]/g;
 
 /**
  * Splits a text into words in small letters without accents, at everything that is no letter or digit. `&` becomes the
- * word "and". An apostrophe doesn't divide a word. A ZIP code of nine digits loses the last four.
+ * word "and". An apostrophe doesn't divide a word. A ZIP code such as 60614-1234 loses its last four digits.
  */
 export function plainWords(text: string): string[] {
   return wordsOf(withoutApostrophes(text));

@@ -23,8 +23,8 @@ export interface Close {
 const latest = new WeakMap<WordTable, { text: string; allowed: number; close: readonly Close[] }>();
 
 /**
- * Returns the words of a table with at most `allowed` typos. A table has a few thousand words, so all words of about the
- * same length are compared.
+ * Returns the words of a table with at most `allowed` typos. Numbers are left out if the text has no digit. A table has
+ * a few thousand words, so all words of about the same length are compared.
  */
 export function closeTo(table: WordTable, text: string, allowed: number): readonly Close[] {
   const before = latest.get(table);

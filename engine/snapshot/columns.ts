@@ -53,7 +53,7 @@ export function readsOf(groups: readonly RowGroup[]): { rowGroups: number[]; row
  * Decodes columns of a file step by step. Only one step's rows are in memory at a time.
  *
  * @param maxTextCharacters maximum characters of the distinct texts of one step
- * @throws DataError when the file is damaged
+ * @throws DataError when the rows can't be read
  */
 export async function* decodedRows(
   file: OpenParquet,

@@ -51,7 +51,7 @@ const maxFooterBytes = 2 ** 24;
  *
  * @param subject the file's path or name; see `decodeSnapshot`
  * @param month the present month; see `decodeSnapshot`
- * @throws DataError when the file is damaged, too large or not Parquet, or its metadata are wrong
+ * @throws DataError when the file is damaged, too large, encrypted or not Parquet, or its metadata are wrong
  */
 export async function snapshotHead(
   bytes: Uint8Array,

@@ -27,7 +27,7 @@ import { flawIn } from "./texts.ts";
  * Checks the columns of a file that has rows. Only the types of a snapshot's columns are read.
  *
  * @returns the names of the columns to read, and of those that are ignored
- * @throws DataError when a required column is missing, or a column occurs twice or has another type
+ * @throws DataError when a required column is missing, or a snapshot's column occurs twice or has another type
  */
 export async function checkColumns(
   { file }: Pick<SnapshotHead, "file">,
@@ -86,10 +86,9 @@ const measureColumns = snapshotColumns.filter((column) => column.part === "rows"
  * Enters the rows of a file into a table, sorted by CCN and procedure code.
  *
  * @param length the number of rows
- * @param maxHeap maximum heap bytes of the texts of all facilities, and also of all procedures
+ * @param maxHeap maximum heap bytes of the facilities' texts, and also of the procedures' texts
  * @param onRows called after each step with the number of rows read so far
- * @throws DataError when a value is wrong, a pair of facility and procedure occurs twice, or the texts exceed the
- * limit
+ * @throws DataError when a value is wrong, a pair of facility and procedure occurs twice, or the texts exceed the limit
  */
 export async function tableOf(
   steps: AsyncIterable<DecodedRows>,
