@@ -9,10 +9,7 @@ import type { SearchIndex } from "./text-index.ts";
 
 /** Finds facilities by a CCN or a whole name. */
 
-/**
- * Finds the facility of a CCN if all other words say nothing. If other words say something, `findByWords` finds the
- * facility.
- */
+/** Finds the facility of a CCN if all other words say nothing. For other words that match it, see `findByWords`. */
 export function findCodes(image: Image, index: SearchIndex, words: readonly string[], found: Found): void {
   const significant = words.filter(saysSomething);
   for (const word of significant.length === 1 ? significant : []) {

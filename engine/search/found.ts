@@ -38,8 +38,8 @@ export const ranks = {
   /** Two typos, a word that sounds alike, or the Spanish name of a saint that may be a city. */
   guess: 12,
   /**
-   * The weakest ways: one of several places, one typo more, a name with words set aside after other matches, or any
-   * hospital.
+   * The weakest ways: one of several places; one typo more; a name that is left when words are set aside, if something else
+   * was found before; or any hospital.
    */
   rest: 13,
 } as const;

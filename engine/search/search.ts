@@ -106,8 +106,8 @@ function searchProcedures(image: Image, asked: Asked, state: string | null): Fou
 
 /**
  * Returns another search, in which a state's code has its other meaning; null if there is none. If the code was read
- * as a word, the other search is limited to the state. If the code is also a city's nickname, such as LA, and the city
- * comes first here, the other search names the state. If the state comes first, it names the city.
+ * as a word, the other search is limited to the state. If the code is also a city's nickname, such as LA, the other
+ * search names the city if this search means the state, otherwise the state.
  */
 function alternativeTo(image: Image, asked: Asked, text: string, found: Found): Alternative | null {
   const { words, kind, place, placeWords } = asked;

@@ -173,7 +173,7 @@ export interface Times {
   seconds: number;
 }
 
-/** The latencies of timed requests are weighted, so that they number about `requests`. */
+/** Timed requests are weighted, so that the counts in `buckets` add up to about `requests`. */
 export interface Answers extends Times {
   route: string;
   status: string;

@@ -121,11 +121,14 @@ export function otherText(words: string, { places, hospitals }: Named): Nothing 
   };
 }
 
-/** Text of a link to Medicare's site. @param see the link's URL */
-export const seeTitle = (see: string) =>
-  see.includes("procedure-price-lookup")
+/** Text of the link to where else to look. @param see the link's URL */
+export function seeTitle(see: string): string {
+  const host = new URL(see).hostname.replace("www.", "");
+  if (!/(^|\.)(medicare|cms)\.gov$/.test(host)) return `See ${host}`;
+  return see.includes("procedure-price-lookup")
     ? "Look it up in Medicare's own price lookup"
     : "See Medicare's page about it";
+}
 
 const absentIn = (search: SearchAnswer | Failure): readonly Absent[] => search.absent ?? [];
 
