@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import { stayDeductibles } from "../../../datasets/deductibles.ts";
+import { allAbsentTerms } from "../../../engine/search/procedure-words.ts";
 import { type Ask, Failure } from "../../../server/parts/portal/browser/answers.ts";
 import {
   changesSql,
@@ -15,7 +16,7 @@ import { context } from "../../../server/parts/portal/browser/context.ts";
 import { viewOf } from "../../../server/parts/portal/browser/explore-data.ts";
 import { descriptionOf, wordsOf } from "../../../server/parts/portal/browser/explore-words.ts";
 import { hospitalDescription, hospitalViewOf } from "../../../server/parts/portal/browser/hospital-words.ts";
-import { doubtOf, searchText, surelyMeant } from "../../../server/parts/portal/browser/nothing.ts";
+import { doubtOf, searchText, seeTitle, surelyMeant } from "../../../server/parts/portal/browser/nothing.ts";
 import { loopOf, requests as programs } from "../../../server/parts/portal/browser/programs.ts";
 import {
   comparison,
@@ -431,6 +432,18 @@ test("without a price, the page says why and leads on", async () => {
     sentence(far),
   );
   assert.equal(paramsOf(linkOf(far, "See the hospitals within")).within, String(Math.ceil(nearest.distance)));
+});
+
+test("a link to where else to look says whose site it leads to", () => {
+  const links = new Set(allAbsentTerms.flatMap(({ absent }) => absent?.see ?? []));
+  assert.ok(links.size > 5);
+  for (const link of links) {
+    const { hostname } = new URL(link);
+    const site = /\.(medicare|cms)\.gov$/.test(hostname) ? "Medicare's" : hostname.replace("www.", "");
+    assert.ok(seeTitle(link).includes(site), `${link}: ${seeTitle(link)}`);
+  }
+  const { absent } = answer("/search?q=knee+replacement+at+the+va&type=procedure");
+  assert.equal(seeTitle(absent[0].see), "See va.gov");
 });
 
 test("words that nothing matches are set aside, and said to be", () => {
