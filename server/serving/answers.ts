@@ -11,7 +11,7 @@ import { Answer, fileReply, Head, headerNames, okLines, type Reply, type Request
 /** Makes the answers to admitted requests, and keeps frequent answers. */
 
 /**
- * How often a price query in the usual form is made before its answer is kept. This applies to requests without
+ * How often a price query in the usual form is made until its answer is kept. This applies to requests without
  * Accept-Encoding and If-None-Match, whose answers cost less to make than to keep.
  */
 const keyedAsksToKeep = 64;

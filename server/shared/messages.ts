@@ -146,7 +146,7 @@ export type ToPageThread = Extract<ToServe, { type: "publish" | "pages" | "close
 export type FromServe =
   | { type: "listening" }
   | { type: "failed"; reason: string }
-  /** The reply to `publish`. After it, no new answer comes from an older image. */
+  /** The reply to `publish`. After it, new answers come only from the published versions. */
   | { type: "published" }
   /** The page thread's reply to `pages`. */
   | { type: "shown" }

@@ -43,7 +43,7 @@ export const bucketBounds: readonly number[] = Array.from({ length: 25 }, (_, i)
 const buckets = bucketBounds.length + 1;
 
 const cacheLineWords = 8;
-/** A block begins with the counts of 429s by reason, and then of 401s by reason. */
+/** A block begins with the counts of 429s by reason. The counts of 401s by reason follow. */
 const refusalWords = cacheLineWords;
 /**
  * After the counts by reason comes a cell for each kind of work, and then for each route and status. A cell has answers,

@@ -77,7 +77,7 @@ const pathsIn = (folder: string) =>
     .map((one) => join(one.parentPath, one.name))
     .sort();
 
-/** Files outside the folders of the pages that decide what a bundle has: modules, and the versions of npm packages. */
+/** Files outside the pages' folders on which bundles depend: modules, and the versions of npm packages. */
 const otherSources = [
   "../datasets/cms/columns.ts",
   "../datasets/cms/statements.ts",
@@ -158,7 +158,7 @@ export function headOf(title: string, description: string): string {
 /** Writes a value as JSON for a script element of a page. `<` is escaped, because `</script>` would end the element. */
 export const scriptJson = (value: object | string) => JSON.stringify(value).replaceAll("<", "\\u003c");
 
-/** @returns the page, and the parts of its HTML before the head's texts, between these and the body, and after the body */
+/** @returns the page, and the parts of its HTML around the head's texts and the body */
 export function pageOf(assets: Assets, path: string, options: PageOptions) {
   const { head, body, style, script, framedBy = [], settings = {} } = options;
   const policy = [

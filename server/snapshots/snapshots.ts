@@ -195,7 +195,7 @@ export class SnapshotFolder {
     return this.#scanning;
   }
 
-  /** Whether the result of a file's last load was dropped. The next scan takes such a file again. */
+  /** Whether the last load of any file was dropped. The next scan takes such a file again. */
   get hasDropped(): boolean {
     return this.#dropped.size > 0;
   }

@@ -2,7 +2,7 @@ import { Table } from "./connection.ts";
 
 /** The tables of requests that this server admitted while the servers' shared database was away. */
 
-/** Requests of a month that the shared database doesn't count yet. */
+/** Requests of a month that the shared database may not have counted yet. */
 export interface AdmittedAlone {
   /** Identifies these requests when they are reported, so that they are counted only once. */
   id: string;

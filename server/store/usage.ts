@@ -21,7 +21,7 @@ export class StoredUsage extends Table {
     return this.db.all("SELECT month, used FROM usage WHERE account = ? ORDER BY month DESC", account);
   }
 
-  /** Returns the month's running total at the end of each known day, `YYYY-MM-DD`. */
+  /** Returns the known days, `YYYY-MM-DD`, each with its month's total at the day's end. */
   days(account: number): { day: string; used: number }[] {
     return this.db.all("SELECT day, used FROM days WHERE account = ? ORDER BY day", account);
   }

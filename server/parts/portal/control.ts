@@ -5,8 +5,6 @@ import { databaseFile } from "../../store/served.ts";
 import { noPortalAccount, PortalHost } from "./host.ts";
 import type { PortalSettings } from "./settings.ts";
 
-/** Runs the portal in the control thread. */
-
 /** Interval at which the age of the pages' key is checked. It is short, because the clock may jump. */
 const renewMs = 1000;
 

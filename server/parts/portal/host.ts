@@ -64,7 +64,7 @@ export class PortalHost {
     return this.#pages.files(shown, settings.embedOrigins);
   }
 
-  /** Stores the pages' key, and starts to accept posts. */
+  /** Starts to accept posts, and tries to store the pages' key. */
   async begin(publicUrl: string): Promise<void> {
     this.#actions = new PortalActions({ ...this.#options, publicUrl });
     try {
@@ -119,8 +119,8 @@ export class PortalHost {
   }
 
   /**
-   * Replaces the pages' API key if it is a day old, or made in the future by a clock that was ahead. @returns whether the
-   * key has changed; then the pages change, too
+   * Replaces the pages' API key if it is a day old, was made by a clock that was ahead, or wasn't stored by `begin`.
+   * @returns whether the key has changed; then the pages change, too
    */
   async renewKey(): Promise<boolean> {
     const age = this.#options.now().getTime() - this.#madeAt;

@@ -191,7 +191,7 @@ function hashed(token: string): Buffer {
   return createHash("sha256").update(token).digest();
 }
 
-/** Returns an e-mail address in lower case and without a tag. For Gmail, the dots before the @ are removed, too. */
+/** Returns an e-mail address in lower case and without a tag. Equal addresses of Gmail get one form. */
 function mailboxOf(email: string): string {
   const [local, domain] = email.toLowerCase().split("@");
   const [name] = local.split("+");

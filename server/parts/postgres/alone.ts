@@ -42,7 +42,7 @@ export class Alone {
     this.#admittedIn(month);
   }
 
-  /** Milliseconds since the database went away. A wall clock that is set in between changes nothing. */
+  /** Milliseconds since the database went away. */
   awayMs(nowMs: number): number {
     return this.#beforeMs + nowMs - this.#fromMs;
   }

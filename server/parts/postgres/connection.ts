@@ -203,7 +203,7 @@ async function openBy(asked: URL, mode: string, place: string, mayInstall: boole
   }
 }
 
-/** SQL that tells whether all tables exist, and whether the user has the rights that servers and commands need. */
+/** SQL that tells whether the listed tables exist, and whether the user may read and write them. */
 const mayWrite = `SELECT bool_and(t IS NOT NULL) AS is_whole,
     bool_and(has_table_privilege(t, 'SELECT') AND has_table_privilege(t, 'INSERT')
       AND has_table_privilege(t, 'UPDATE') AND has_table_privilege(t, 'DELETE')) AS is_allowed

@@ -13,7 +13,7 @@ const maxLookMs = 500;
 
 /** Records which reads and calls succeed. Times are milliseconds of a steady clock. */
 export class Contact {
-  /** Why the last read or call failed. */
+  /** Why a read or a call last failed. */
   reason = "no answer";
   #readMs = Number.NEGATIVE_INFINITY;
   /** The time since which no call has succeeded; undefined after a success. */

@@ -120,7 +120,7 @@ export async function shareState({ urls, graceMs }: Options, context: PartContex
     );
   }
 
-  /** Runs work that needs the database. Ignores an outage, which is logged elsewhere. */
+  /** Runs work that needs the database. Ignores a cancelled statement, and an outage, which is logged elsewhere. */
   async function unlessAway(work: () => Promise<void>): Promise<void> {
     try {
       await work();

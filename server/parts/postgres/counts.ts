@@ -46,7 +46,7 @@ interface ChangedCount {
   now_month: number;
   /** Null if no count has changed. Then there is only this row. */
   account: string | null;
-  /** The newest month with requests. It is in the future if the clock was ahead. */
+  /** The newest month with requests. It may be in the future if the clock was ahead. */
   month: number;
   used: number;
   used_before: number;
@@ -115,7 +115,7 @@ export class Counts {
     months.delete(farthest);
   }
 
-  /** Returns the permits granted in a month. If only an earlier month is known, returns 0. */
+  /** Returns the permits granted in a month: 0 if the month isn't known but an earlier month is. */
   of(account: number, month: number): number | undefined {
     const months = this.#known.get(account);
     const known = months?.get(month);

@@ -22,7 +22,7 @@ export interface ImportedUse {
 interface PageRow {
   newest: string | null;
   newest_id: string | null;
-  /** The id of the change that made the copy's version. */
+  /** The id of the database's change with the copy's version number. */
   own_id: string | null;
   name: string | null;
   version: string;
@@ -157,7 +157,8 @@ export class SharedDirectory {
   }
 
   /**
-   * Reads a page of rows. Each row has the newest version. An empty page is returned as one row whose `name` is null.
+   * Reads a page of rows. Each row also tells the database's newest version. An empty page is returned as one row whose
+   * `name` is null.
    */
   #page(own: number, version: number, name: string): Promise<PageRow[]> {
     return this.#database.query<PageRow>(

@@ -44,7 +44,6 @@ export interface Granted {
 }
 
 export interface Taken {
-  /** The month of the grants. */
   month: number;
   /** One entry for each account whose requests can be counted. */
   grants: readonly Granted[];

@@ -7,7 +7,7 @@ export const money = (amount: number) =>
 export const whole = (number: number) =>
   number < 1000 ? String(number) : String(number).replace(/\B(?=(\d{3})+$)/g, ",");
 export const times = (ratio: number) => `${ratio.toFixed(1)}×`;
-/** Formats a percentage from 0 to 100, with one decimal below 1 and above 99: 62%, 99.9%. */
+/** Formats a percentage from 0 to 100, with at most one decimal below 1 and above 99, and none otherwise: 62%, 99.9%. */
 export const percent = (share: number) =>
   `${share > 1 && share < 99 ? Math.round(share) : Math.round(share * 10) / 10}%`;
 export const printable = (text: string) => text.replaceAll(/\p{C}/gu, "\ufffd");

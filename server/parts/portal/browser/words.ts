@@ -52,7 +52,7 @@ export interface Procedure {
   title: string | null;
 }
 
-/** Returns the name for use within a sentence, with the article of a title that has one. */
+/** Returns the name for use within a sentence. A title may begin with an article. */
 export const nameOf = ({ name, title }: Procedure) => title ?? name;
 
 export function titleOf(group: Procedure): string {
