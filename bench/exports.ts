@@ -24,7 +24,7 @@ export async function sendExports({ port, key }: Server, seconds: number, core?:
 }
 
 /**
- * Starts a reader that downloads one CSV export after the other, at up to 20 MB per second.
+ * Starts a reader that downloads one CSV export after the other, at up to 20 MiB per second.
  * @returns a function that stops the reader, and throws Error if it had already exited
  */
 export async function readExport(server: Pick<Server, "port" | "key">, core?: number) {

@@ -74,7 +74,7 @@ class Client {
     return { ...paced, cpuUs: (total() - before) / paced.requests };
   }
 
-  /** Sets the pace to half of what the server can handle with as many connections, but at most `maxPerSecond`. */
+  /** Sets the pace, unless `smoke`, to half of what the server can handle, but at most `maxPerSecond`. */
   async setPace(server: Server, { hot }: Lists): Promise<void> {
     const load = { ...plain, connections, list: hot, start: 0, core: cores?.load };
     await measure(server, { ...load, seconds: warmUpSeconds });
@@ -98,8 +98,8 @@ function writeSpare(folder: string, rows: number, count: number): string[] {
 }
 
 /**
- * Takes lines from two lists in turn: a few lines of `asked`, which are repeated, and lines of `anew`, which weren't
- * requested before.
+ * Takes lines from two lists in turn: a few lines of `asked` again and again, and lines of `anew`
+ * from the position `from` on.
  */
 function alternate(asked: readonly string[], anew: readonly string[], count: number, from: number): string[] {
   return Array.from({ length: count }, (_, i) =>
@@ -182,7 +182,7 @@ export async function runFirstSecond(lists: Lists, rows: number, rounds: number)
   return rowsOf(title, client, turns, { "first second / later second": { p99Us: 1.5 } });
 }
 
-/** @param targets the maximum ratio for each figure, by the names of two kinds of turns, such as `mixture / quiet` */
+/** @param targets maximum ratios of figures, by two kinds of turns such as `mixture / quiet` */
 function rowsOf(
   load: string,
   { perSecond }: Client,

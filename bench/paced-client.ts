@@ -31,7 +31,7 @@ export interface Paced {
 
 /** A shorter wait isn't worth the system call. */
 const minWaitMs = 0.02;
-/** Maximum time to wait for answers after the time at which the last request was due. */
+/** Maximum time to wait for answers after the pace's `seconds`. */
 const maxLateMs = 30_000;
 
 const cell = new Int32Array(new SharedArrayBuffer(4));

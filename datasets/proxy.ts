@@ -4,7 +4,7 @@ import { DataError, shown } from "../engine/query.ts";
 /** Reads proxies from environment variables, much as curl does. datasets/README.md lists the differences. */
 
 export interface HttpProxy {
-  /** The proxy's URL, with its user and password if it needs them. */
+  /** The proxy's URL, with the user and password if they are given. */
   url: string;
   /** The proxy's URL without user and password, for messages. */
   shown: string;

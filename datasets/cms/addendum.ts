@@ -107,7 +107,7 @@ function codeIn(record: string[], at: Columns, line: string): HcpcsCode | undefi
   return { code, procedure, status, description };
 }
 
-/** Returns a message for each code that the search vocabulary and the addendum assign to different groups. */
+/** Returns a message for each code of the search vocabulary that the addendum lists under another APC, or under none. */
 export function contradictedCodes({ codes }: Addendum): string[] {
   const procedures = new Map(codes.map(({ code, procedure }) => [code, procedure || "no APC"]));
   return Object.entries(plainWordsOf).flatMap(([expected, { codes }]) =>

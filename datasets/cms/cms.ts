@@ -27,7 +27,7 @@ const amountColumns = ["charge", "allowed", "payment", "outlierAmount"] as const
 const countColumns = ["services", "beneficiaries", "outlierServices"] as const;
 const addressColumns = ["street", "zip", "ruralUrbanCode", "ruralUrbanDescription"] as const;
 
-/** Names of columns. A file that has one of them, and no allowed amount, has the layout of 2011–2015. */
+/** A file with one of these columns, and without an allowed amount, has the layout of 2011–2015. */
 const oldLayoutNames = ["providerid", "averageestimatedsubmittedcharges", "averagetotalpayments"];
 
 /**

@@ -25,5 +25,5 @@ export const columnNames = {
   outlierAmount: "Avg_Mdcr_Outlier_Amt",
 } as const;
 
-/** Reduces a name to lower-case letters and digits, for comparing CMS's names of columns, states and data sets. */
+/** Reduces a name to lower-case letters and digits, for comparisons. */
 export const plain = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, "");

@@ -11,7 +11,7 @@ export interface StrayByte {
  */
 const marks =
   /(\r\n?|\n)|[\xc2-\xdf][\x80-\xbf]|(?:\xe0[\xa0-\xbf]|[\xe1-\xec\xee\xef][\x80-\xbf]|\xed[\x80-\x9f])[\x80-\xbf]|(?:\xf0[\x90-\xbf]|[\xf1-\xf3][\x80-\xbf]|\xf4[\x80-\x8f])[\x80-\xbf]{2}|[\x80-\xff]/g;
-/** Matches a line end or a character at the end of a chunk if the next chunk may continue it. */
+/** Matches a CR, or up to three bytes of a multi-byte character, at the end of a chunk. */
 const incomplete = /(?:\r|[\xc2-\xf4][\x80-\xbf]{0,2})$/;
 
 /**

@@ -84,7 +84,7 @@ export function isMissing(text: string): boolean {
 }
 
 /**
- * Adds a hint to `expected` if a program has probably changed a code.
+ * Adds a hint to `expected` if the text is a usual form of a missing or changed code.
  *
  * @param digits number of digits of the complete code; a shorter number may have lost its leading zeros
  * @param isOptional whether the cell may be empty

@@ -7,7 +7,7 @@ import { isReadTwice, readTwice } from "./names.ts";
 
 /** CMS suppresses the amounts of rows with at most this many services. */
 export const maxSuppressedServices = 10;
-/** If the median charge is this many times that of the previous snapshot, the amounts may be in another unit. */
+/** If the median charge is at least this many times that of the previous snapshot, the amounts may be in another unit. */
 export const suspectedGrowth = 30;
 const maxNamed = 3;
 

@@ -85,7 +85,7 @@ export async function readTotals(file: string): Promise<Total[]> {
  */
 interface Held extends Omit<Total, "place" | "procedure"> {
   rows: number;
-  /** Rows without services or amounts. */
+  /** Rows that lack services or an amount. */
   hidden: number;
 }
 

@@ -140,7 +140,7 @@ function placeAlone(image: Image, words: readonly string[]): PlaceAlone | undefi
   return placeAround(image, words, saysNothing);
 }
 
-/** Returns the place that a search names by a city and its state. Other words may stand between them. */
+/** Returns the place that a search names by several words. Other words may stand between them. */
 function placeAround(
   image: Image,
   words: readonly string[],

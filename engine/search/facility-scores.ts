@@ -16,7 +16,7 @@ import { type SearchIndex, wordSize } from "./text-index.ts";
 
 /** Scores facilities of one rank by the fields in which words match, and by how much of the name is asked for. */
 
-/** Worth of a match by its field. If a word matches in several fields, the best field counts. */
+/** Worth of a match by its field. If a word matches equally well in several fields, the best field counts. */
 const worthOfField: Readonly<Record<number, number>> = {
   [nameField]: 1,
   [fillerField]: 1,

@@ -131,7 +131,8 @@ const facilitiesOfCity = (index: SearchIndex, city: string): readonly number[] =
 const none: readonly number[] = [];
 
 /**
- * Finds the facilities in a city. The state may follow: `saint louis mo`. A nickname, such as NYC, means its cities.
+ * Finds the facilities in the cities of a name. The state may follow or come first. A nickname, such as NYC, means its
+ * cities.
  * @param words see `splitWords`
  */
 export function facilitiesInCity(image: Image, words: readonly string[]): readonly number[] {
@@ -140,7 +141,7 @@ export function facilitiesInCity(image: Image, words: readonly string[]): readon
   return nicknamed.length > 0 ? nicknamed : facilitiesNamed(image, words);
 }
 
-/** Returns the facilities in the city of a name, which may have its state, or of a nickname with its state. */
+/** Returns the facilities in the cities of a name, which may have its state, or of a nickname with its state. */
 function facilitiesNamed(image: Image, words: readonly string[]): readonly number[] {
   const index = indexOf(image, "facility");
   const found = facilitiesOfCity(index, oneWord(words));
@@ -204,7 +205,6 @@ const citiesInState = (image: Image, { name, state }: NameInState) =>
 /**
  * Finds the cities that a name or a nickname without a state means, in the table of places and among the hospitals'
  * cities.
- *
  * @param words see `splitWords`
  */
 export function namesakes(image: Image, words: readonly string[]): City[] {

@@ -22,7 +22,6 @@ const articles = phrasesOf("article");
 const mostWords = 4;
 
 export interface PlaceRead {
-  /** The words left for the procedure. */
   rest: readonly string[];
   place: ShownPlace | null;
   span: readonly string[];
