@@ -7,7 +7,6 @@ export interface Flaw {
   expected: string;
 }
 
-/** Matches invisible characters, characters for private use, noncharacters, and lost characters (U+FFFD). */
 const forbidden =
   /[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}\ufffd]/u;
 const kinds: readonly [characters: RegExp, kind: string][] = [

@@ -2,9 +2,9 @@ import { maxAccounts } from "../shared/plans.ts";
 
 /** Names and plans of accounts, per account slot, in shared memory. */
 
-/** Maximum characters of a name. Names are printable ASCII, so a character is a byte. */
+/** Names are printable ASCII, so a character is a byte. */
 export const maxNameLength = 64;
-/** Maximum length of a plan's name. An imported account may have a plan that this release doesn't know. */
+/** An imported account may have a plan that this release doesn't know. */
 export const maxPlanLength = 32;
 const planAt = 1 + maxNameLength;
 const cellBytes = planAt + 1 + maxPlanLength;

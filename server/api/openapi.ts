@@ -18,7 +18,7 @@ const {
 const mostCharacters = 30;
 const mostItems = 5;
 
-/** Cuts an example's lists to one object or five texts, and its long texts, so that the document stays short. */
+/** Shortens an example's lists and long texts, so that the document stays short. */
 function shortened(part: unknown): unknown {
   if (typeof part === "string" && part.includes(" ") && part.length > mostCharacters)
     return `${part.slice(0, mostCharacters)}…`;
@@ -208,7 +208,7 @@ function schemasOf(entries: readonly Endpoint[]): Record<string, unknown> {
   return schemas;
 }
 
-/** Moves each titled schema within `part` to `schemas`, and leaves a reference in its place. */
+/** Returns `part` with references to titled schemas, which it adds to `schemas`. */
 function withoutTitled(part: unknown, schemas: Record<string, unknown>): unknown {
   if (Array.isArray(part)) return part.map((item) => withoutTitled(item, schemas));
   if (typeof part !== "object" || part === null) return part;

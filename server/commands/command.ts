@@ -13,7 +13,7 @@ import { checkServed, databaseFile, isServed } from "../store/served.ts";
 import { type Changes, onlyACopy, Store } from "../store/store.ts";
 import { runProgram } from "./program.ts";
 
-/** Runs operators' commands on the state, and waits until a running server has applied the change. */
+/** Runs operators' commands on the state, and waits for a running server to apply the change. */
 
 export const maxApplyMs = 3000;
 const askAppliedMs = 10;

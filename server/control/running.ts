@@ -31,7 +31,7 @@ export async function unlessStopping<Result>(work: Promise<Result>): Promise<Res
   return result;
 }
 
-/** Repeats `work` until the server ends. A failure is logged, and the next run tries again. */
+/** Repeats `work` until the server ends, even after failures. */
 export function repeat(what: string, everyMs: number, work: () => void | Promise<void>): void {
   let failure: string | undefined;
   const tryOnce = async () => {

@@ -4,8 +4,6 @@ import type { Mailer } from "../../shared/mail.ts";
 import type { StoredEvent } from "../../store/store.ts";
 import type { Sender } from "./outbox.ts";
 
-/** Sends events to accounts' e-mail addresses. */
-
 function emailOf({ id, threshold, payload: text }: StoredEvent, to: string): Email {
   const { account, plan, month, quota } = payloadOf(text).data;
   // A small quota may already be used up at the first warning.

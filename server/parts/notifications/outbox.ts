@@ -46,7 +46,7 @@ export interface Sender {
   readonly maxUnderWay: number;
   /** Milliseconds that a try gets before it may be aborted. */
   readonly minTryMs: number;
-  /** If this throws, the outbox tries again later. */
+  /** An exception counts as the outcome `retry`. */
   send(
     event: StoredEvent,
     account: Account | undefined,
@@ -167,7 +167,7 @@ export class Outbox {
     this.#store.events.shortenPauses(channel, now, pausesMs);
   }
 
-  /** @returns whether a slot is free, after aborting another try if necessary */
+  /** @returns whether a slot is free; another try may be aborted for it */
   #findSlot(event: Due, steadyMs: number): boolean {
     const { maxUnderWay, minTryMs } = this.#sender;
     const others = [...this.#underWay.values()];

@@ -129,7 +129,7 @@ const circle = (near: string, miles: number): Option => ({
 
 const circlesAround = (near: string) => offeredMiles.map((miles) => circle(near, miles));
 
-/** The text that these suggestions share is their group's heading. */
+/** A title continues its group's heading. */
 const among = (city: string): Option => ({
   ...circle(city, defaultMiles),
   ...{ title: withStateName(city), group: `Within ${defaultMiles} miles of` },

@@ -47,7 +47,7 @@ export interface Choice {
   /** The words by which the chosen procedure was found, if they may also mean something else. */
   typed: string | null;
   state: string | null;
-  /** A ZIP code, or a city with its state. With it the state is ignored. */
+  /** A place in words, such as a ZIP code. With it the state is ignored. */
   near: string | null;
   /** Radius around `near`, in miles. */
   within: number;

@@ -31,7 +31,7 @@ options.diffed = (element: Drawn) => {
   if (element.__c) Object.assign(element.__c, { props: null, __v: null });
 };
 
-/** The titles of the pages that show nothing without a script. */
+/** The titles of the pages that need a script, by path. */
 const others: Readonly<Record<string, string>> = {
   "/data": "The data",
   "/reference": "The API",

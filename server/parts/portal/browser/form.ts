@@ -127,7 +127,7 @@ interface OpenerProps {
 export const Opener = ({ name, card, isOpen, onClick }: OpenerProps) =>
   html`<button type="button" class="plain" aria-expanded=${isOpen} aria-describedby=${card} onClick=${onClick}>${name}</button>`;
 
-/** A button that opens a menu. The menu closes on Escape, and when the focus moves to another element. */
+/** A button that opens a menu. The menu closes on Escape, and when the focus moves to an element outside. */
 export function Menu({
   name,
   card,
@@ -150,7 +150,7 @@ export function Menu({
 }
 
 interface MoreProps {
-  /** Number of rows that the URL asks for. */
+  /** Maximum number of rows to list. */
   shown: number;
   listed: number;
   count: number;
