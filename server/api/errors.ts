@@ -216,7 +216,7 @@ export const constantError = (type: keyof typeof messages) => new ApiError(type,
 
 const maxEchoLength = 64;
 
-/** Control characters that JSON doesn't escape, line separators, and characters that change the text's direction. */
+/** Control characters that JSON doesn't escape, line separators, and most characters that change the text's direction. */
 const controls = /[\x7f-\x9f\u2028-\u202e\u2066-\u2069]/g;
 
 /** Makes input safe for an error message: quotes, cuts and escapes it, and masks API keys. */

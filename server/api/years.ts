@@ -18,7 +18,7 @@ export function findVersion(versions: Versions, version: string | null): Image {
   throw unknownVersion(versions, version);
 }
 
-/** Whether the name of a data version is a bare year, which means its newest revision at the time. */
+/** Whether the name of a data version is a bare year. It then means the year's newest revision. */
 export const isYear = (version: string): boolean => /^\d{4}$/.test(version);
 
 /**

@@ -130,7 +130,7 @@ export class Outbox {
     await Promise.all(tries);
   }
 
-  /** Follows the clock, and looks for the oldest pending event. Servers whose turn it isn't call only this method. */
+  /** Follows the clock, and looks for the oldest pending event. A server calls only this method while it isn't its turn. */
   look(now: Date, steadyMs: number): void {
     this.#followClock(now, steadyMs);
     const createdAt = this.#store.events.oldestPending(this.#sender.channel);

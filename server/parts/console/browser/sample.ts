@@ -13,7 +13,7 @@ export interface Sample {
   requests: Record<string, number>;
   /**
    * Numbers of timed requests by bucket, in ascending order. A bucket has times from half its bound to its bound, in
-   * microseconds. Empty buckets are left out.
+   * microseconds; the last bucket also has longer times. Empty buckets are left out.
    */
   times: [bound: number, requests: number][];
   /** The median in microseconds, computed from `times`. Like `p90` and `p99`, it is null if there were no requests. */

@@ -237,7 +237,7 @@ export function States({ view }: { view: View }) {
   <//>`;
 }
 
-/** Shows the trend. The API has none around a place, so the compared hospitals are then shown with the nation's trend. */
+/** Shows the trend. With `near`, the API has no trend, so the compared hospitals are shown beside the nation's trend. */
 export function Years({ view }: { view: View }) {
   const trends = unlessFailed(view.trends);
   const { choice, pinned, datasets } = view;
