@@ -91,7 +91,7 @@ export interface CommandOutput {
   };
 }
 
-/** Changes the state that servers share, or this server's. `work` may run several times. If it throws, nothing changes. */
+/** Changes the state: shared or this server's own. `work` may run several times. If `work` throws, nothing changes. */
 export type Change = <Result>(work: () => Result) => Promise<Result>;
 
 export interface SharedState {

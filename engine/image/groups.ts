@@ -6,8 +6,8 @@ import { ratioInHundredths } from "./statistics.ts";
 export type Groups = Omit<ReturnType<typeof groupRows>, "priced">;
 
 /**
- * Groups the rows by procedure, and by procedure and state. A group's priced rows are ordered by charge, and also by
- * each value named in `orders`. Ties are ordered by CCN, and absent values come last.
+ * Groups the rows by procedure, and by procedure and state. `order` has each group's priced rows by charge. Each field of
+ * `orders` has them by another value. Ties are ordered by CCN, and absent values come last.
  *
  * @param stateOf the state of each facility, by `stateIndex`
  * @param nameOrder the rank of each facility's name

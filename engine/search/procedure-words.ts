@@ -18,7 +18,7 @@ export interface PlainProcedure {
   /** The group in plain words, such as `a mastectomy`. */
   title: string;
   part: string;
-  /** Further procedures that the group includes. */
+  /** What the group includes, and for some groups what it doesn't. */
   words: string;
 }
 

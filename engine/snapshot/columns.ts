@@ -210,7 +210,7 @@ export function isReadable({ type }: Field, kind: "text" | "number"): boolean {
 
 const maxTypeCharacters = 64;
 
-/** Names a column's type as tools do, cut to `maxTypeCharacters`. */
+/** Names a column's type for errors: a decimal as in SQL, another type as in Arrow. Cuts it to `maxTypeCharacters`. */
 export function typeName({ type }: Field): string {
   const name = arrow.DataType.isDecimal(type) ? `DECIMAL(${type.precision},${type.scale})` : String(type);
   return name.length > maxTypeCharacters ? `${name.slice(0, maxTypeCharacters - 1)}…` : name;

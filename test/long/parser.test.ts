@@ -55,7 +55,7 @@ const forms: [form: string, requests: string[]][] = [
     "a NUL in a header, other characters than letters, digits and hyphens in its name",
     [`${head}X-A: a\0b\r\n`, `${head}X(A: 0\r\n`],
   ],
-  ["another first line than HTTP's", ["hello\r\n", "GET /\r\n"]],
+  ["a first line that isn't an HTTP request line", ["hello\r\n", "GET /\r\n"]],
   ["two `Host` headers, an empty `Host`", [`${head}Host: y\r\n`, `${first}Host:\r\n${key}\r\n`]],
   ["a request to upgrade the connection", [head + upgrade]],
 ];

@@ -116,7 +116,7 @@ export function widthOf(text: string, size: number, weight = 400): number {
   return pen?.measureText(text).width ?? 0;
 }
 
-/** Breaks a text into lines of at most a width in pixels. Breaks a word only if it is longer than a line. */
+/** Breaks a text into lines that are at most `width` pixels wide. Only a word that is longer than a line is broken. */
 export function linesOf(text: string, width: number, size: number, weight = 400): string[] {
   const fits = (line: string) => widthOf(line, size, weight) <= fullLine * width;
   const lines = [""];
