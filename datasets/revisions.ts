@@ -60,7 +60,7 @@ export function publishSnapshot(
 }
 
 /**
- * Finds the year's newest snapshot with the same rows, and with the same codes if `wanted` has any. Returns undefined
+ * Finds the year's newest snapshot with the same rows, and with the same codes if `wanted` has codes. Returns undefined
  * if there is none. No server would serve a file that contradicts a known version, so such files are skipped.
  */
 export async function findContent(

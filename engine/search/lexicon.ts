@@ -66,5 +66,5 @@ export const questions = phrasesOf("question");
 /** Words of questions that are also names of hospitals or places. */
 export const doubtful = phrasesOf("doubtful");
 export const beforePlace = phrasesOf("before-place");
-/** Whether a word says nothing about which hospital is meant. Only the word itself is looked up, not its meaning. */
+/** Tells whether a word is a filler, a question word or a kind of hospital. Looks up the word itself, not its meaning. */
 export const isSmallWord = (word: string) => fillers.has(word) || questions.has(word) || kinds.has(word);

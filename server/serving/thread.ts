@@ -107,11 +107,14 @@ interface Started {
   responder: Responder;
   connections: Connections;
   /** Undefined unless servers share the accounts. */
+  permits: PermitTable | undefined;
   queue: PermitQueue | undefined;
+  /** A key of the thread's own account. */
+  key: string;
 }
 
 /** Makes the objects that answer requests. At first they know only an account of the thread's own, with the key `key`. */
-function make(data: ServeData, versions: Versions): Started & { key: string } {
+function make(data: ServeData, versions: Versions): Started {
   const traffic = new ThreadTraffic(data.traffic);
   const ids = new RequestIds();
   const { trustedProxies } = code;
@@ -160,10 +163,10 @@ function make(data: ServeData, versions: Versions): Started & { key: string } {
     report,
     pages && posts && { below: pages.postsBelow, take: (res, req, route) => posts.take(res, req, route) },
   );
-  return { key, service, versions, traffic, server, responder, connections, queue };
+  return { key, service, versions, traffic, server, responder, connections, permits, queue };
 }
 
-async function warmUp({ key, service, server, versions }: ReturnType<typeof make>): Promise<void> {
+async function warmUp({ key, service, server, versions }: Started): Promise<void> {
   const [image] = versions.images;
   await inPieces(prepareSearch(image), () => {});
   warm(
@@ -179,10 +182,9 @@ async function warmUp({ key, service, server, versions }: ReturnType<typeof make
 }
 
 /** Takes over the clients' accounts, and listens on the clients' port. */
-function admit({ service, responder, server, traffic }: Started, data: ServeData): void {
+function admit({ service, responder, server, traffic, permits }: Started, data: ServeData): void {
   const keys = new KeyTable(data.keys);
-  const ceilings = data.areShared ? new PermitTable(data.ceilings) : new Limits(data.ceilings);
-  service.useAccounts({ keys, ceilings });
+  service.useAccounts({ keys, ceilings: permits ?? new Limits(data.ceilings) });
   const { trustedProxies } = code;
   if (data.accessLog > 0)
     responder.accessLog = new AccessLog({
@@ -195,7 +197,7 @@ function admit({ service, responder, server, traffic }: Started, data: ServeData
   server.listen(data.host, data.port);
 }
 
-let started: ReturnType<typeof make> | undefined;
+let started: Started | undefined;
 
 /**
  * Changes to other data versions. Until their searches are prepared, requests are answered from the previous versions.
