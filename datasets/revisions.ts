@@ -10,6 +10,7 @@ import {
   type Snapshot,
   snapshotHead,
   systemCode,
+  versionIn,
 } from "../engine/index.ts";
 import { makeFolder, readRegular, sync, unwritable } from "./files.ts";
 
@@ -102,7 +103,7 @@ async function snapshotWith(path: string, contentSha256: string): Promise<Snapsh
 
 /** Returns the path of the last revision in the latest data year up to `maxYear`, or undefined if there is none. */
 export function newestSnapshot(outDir: string, maxYear: number): string | undefined {
-  const names = existsSync(outDir) ? namesIn(outDir) : [];
+  const names = existsSync(outDir) ? namesIn(outDir).filter((name) => versionIn(name) !== undefined) : [];
   for (let year = maxYear; year >= minDataYear; year--) {
     const last = revisionsOf(year, names).at(-1);
     if (last !== undefined) return join(outDir, last.name);

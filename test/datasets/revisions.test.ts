@@ -128,6 +128,7 @@ test("the newest snapshot of a year with the same rows is found, whichever tool 
   const { sha256 } = await readBack(readFileSync(path.join(out, "2024.5.parquet")), "2024.5.parquet");
   assert.equal(await find([{ version: "2024.5", sha256 }]), "2024.5.parquet");
   assert.equal(await find([{ version: "2024.5", sha256: "other" }]), "2024.2.parquet", "it can't be served");
+  for (const name of ["2024.6", "2024.7.PARQUET"]) writeFileSync(path.join(out, name), "no snapshot's name");
   assert.equal(newestSnapshot(out, 2025), path.join(out, "2024.5.parquet"));
   assert.equal(newestSnapshot(out, 2023), undefined);
 });

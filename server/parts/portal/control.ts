@@ -44,10 +44,8 @@ export async function startPortal(settings: PortalSettings, core: Core): Promise
 
 /** Adds a gauge of the share of the month's requests that the pages' account has used. */
 function watchQuota(name: string, { accounts, metrics }: Core): void {
-  const slotOf = () => {
-    for (const [slot, other] of accounts.names()) if (other === name) return slot;
-    return undefined;
-  };
+  // The last account of the name counts: earlier ones were deleted.
+  const slotOf = () => Array.from(accounts.names()).findLast(([, other]) => other === name)?.[0];
   metrics.gauge(
     "hcqs_pages_quota_used_ratio",
     "Share of the month's requests of the pages' account that are used",

@@ -334,7 +334,13 @@ test("a running portal renews the pages' key, shows the new pages, and tells how
     ...{ fault: () => fault, showPages: async (files: unknown) => void shown.push(files) },
     accounts: {
       names: () => names,
-      tables: { keys: { count: 0 }, ceilings: { ceilings: () => ({ quota }), remaining: () => remaining } },
+      tables: {
+        keys: { count: 0 },
+        ceilings: {
+          ceilings: () => ({ quota }),
+          remaining: (slot: number) => (slot === 1 ? remaining : quota),
+        },
+      },
     },
     metrics: {
       gauge: (name: string, _help: string, value: () => number) => {
@@ -373,6 +379,9 @@ test("a running portal renews the pages' key, shows the new pages, and tells how
   assert.equal(read(), 0.25);
   [quota, remaining] = [0, 0];
   assert.equal(read(), 1);
+  quota = 200;
+  names.set(2, "explore");
+  assert.equal(read(), 0, "the account was deleted and made again");
   await end();
   assert.deepEqual(states(), [false, false]);
   store.close();
