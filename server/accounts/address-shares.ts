@@ -26,7 +26,7 @@ const bytes = lockBytes + sets * entriesOfSet * entryWords * Float64Array.BYTES_
 
 /** Requests that an address with a full bucket may make without a pause. */
 export const shareBurst = 40;
-/** Milliseconds after which a thread that waits for the lock checks it without being notified. */
+/** How often a thread that waits for the lock checks it, in case a notification is missed. */
 const lookAgainMs = 1;
 
 /** Why a request is refused, and the Unix milliseconds from which the next request may be admitted. */
@@ -50,8 +50,7 @@ export class AddressShares {
 
   /**
    * Takes a request from an address's share. A refused request takes nothing.
-   *
-   * @param client the client's name; see `clientOf`
+   * @param client the client's name by `clientOf`
    * @param nowMs Unix milliseconds
    * @param steadyMs milliseconds of a steady clock that all threads share
    * @returns undefined for an admitted request

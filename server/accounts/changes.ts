@@ -55,8 +55,8 @@ export function makeKey(
 }
 
 /**
- * Replaces a key by a new key. The old key ends after the overlap, or earlier at its expiry. `oldEnds` is in Unix
- * milliseconds.
+ * Replaces a key by a new key with the same expiry. The old key ends after the overlap, or at its expiry if that is
+ * earlier. `oldEnds` is that time in Unix milliseconds.
  * @throws DataError when the old key isn't active, or was rotated before
  */
 export function rotateKey(
@@ -83,7 +83,7 @@ export function rotateKey(
   return { ...made, oldEnds: expires === null || end < expires ? end : expires };
 }
 
-/** Makes a secret that signs posts by the Standard Webhooks specification. */
+/** Makes a secret in the form of the Standard Webhooks specification. */
 export function newWebhookSecret(): string {
   return `whsec_${randomBytes(24).toString("base64")}`;
 }
@@ -94,7 +94,7 @@ type Webhook = Pick<
 >;
 
 /**
- * Returns the webhook's fields after a change of the URL. Null removes the webhook. A new URL gets a new secret.
+ * Returns the webhook's fields after its URL is set. Null removes the webhook. A changed URL gets a new secret.
  * @param what the input's name in the error
  * @throws DataError when the URL isn't allowed
  */

@@ -3,8 +3,8 @@ import { maxAccounts } from "../shared/plans.ts";
 /** Counts of requests by UTC day, per account slot, in shared memory. */
 
 /**
- * Words per slot: the month, and the month's count at the end of each day. A day's requests are the difference of two
- * counts, so the days add up to the month's count.
+ * Words per slot: the month, and for each of its days the month's count at the day's end. A day's requests are the
+ * difference of two counts, so the days add up to the month's count.
  */
 const slotWords = 32;
 /** Marks a slot whose month is being changed. */
@@ -19,7 +19,7 @@ export class UsageDays {
     this.#words = new Int32Array(buffer);
   }
 
-  /** Assigns a slot to a month. `ends` has the month's count at the end of each known day; days count from 1. */
+  /** Assigns a slot to a month. @param ends the month's count at the end of each known day; days count from 1 */
   enter(slot: number, month: number, ends: readonly (readonly [day: number, used: number])[]): void {
     const base = slot * slotWords;
     Atomics.store(this.#words, base, noMonth);
@@ -28,14 +28,14 @@ export class UsageDays {
     Atomics.store(this.#words, base, month);
   }
 
-  /** Sets the month's count at the end of a day. Days count from 1. @param used requests of the month so far */
+  /** @param day counts from 1 @param used requests of the month up to the end of the day */
   put(slot: number, day: number, used: number): void {
     Atomics.store(this.#words, slot * slotWords + day, used);
   }
 
   /**
-   * Returns the requests of each day of a month, from day 1 to day `today`. A request of an unknown day counts for the
-   * next known day, or for today.
+   * Returns the requests of each day of a month, from day 1 to day `today`. Requests of an unknown day count for the next
+   * known day, or for today.
    * @param used requests of the whole month
    */
   of(slot: number, month: number, today: number, used: number): number[] {

@@ -9,8 +9,7 @@ const slotWords = 1 + maxEvents;
 /** Marks a slot whose month is being changed. */
 const noMonth = 0n;
 /**
- * An event is stored in one word, so that it is written atomically. The word is the event's Unix milliseconds times this
- * factor, plus the threshold.
+ * An event is one word, so that it is written atomically: its Unix milliseconds times this factor, plus the threshold.
  */
 const timeUnit = 128n;
 
@@ -38,8 +37,8 @@ export class UsageEvents {
   }
 
   /**
-   * Adds an event to a slot, in place of the oldest event if the slot is full. Does nothing if the slot already has the
-   * event, or is full of newer events.
+   * Adds an event to a slot, in place of the oldest event if the slot is full. Does nothing if the slot has the event
+   * already, or is full of newer events.
    */
   put(slot: number, { threshold, created_at }: UsageEvent): void {
     const word = BigInt(created_at) * timeUnit + BigInt(threshold);

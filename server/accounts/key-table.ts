@@ -12,23 +12,23 @@ export const maxKeys = 500_000;
 const capacity = 2 ** 20;
 /**
  * 32-bit words of an entry. The first word has the state and the day of last use, 16 bits each. The next words have the
- * account slot, the expiry in Unix milliseconds as a double (infinity for none), and half of the key's SHA-256.
+ * account slot, the expiry in Unix milliseconds as a double (infinity for none), and the first half of the key's SHA-256.
  */
 const entryWords = 8;
 const [slotWord, expiryWord, hashWord] = [1, 2, 4];
-/** States of an entry. Keys of a deleted account are in the state `revoked`. */
+/** States of an entry. A deleted account's keys are `revoked`. */
 const [empty, active, revoked, suspended] = [0, 1, 2, 3];
 const entriesBytes = capacity * entryWords * 4;
 const idsBytes = capacity * Float64Array.BYTES_PER_ELEMENT;
 /**
- * Number of entries in a group. Behind the ids, the buffer has a byte for each group: 1 if a day of last use in the
- * group has changed since the last `sweepDays`.
+ * Number of entries in a group. The buffer ends with a byte for each group: 1 if a day of last use in the group has
+ * changed since the last `sweepDays`.
  */
 const groupEntries = 1024;
 /** The largest day that 16 bits hold, in the year 2149. Later days are stored as this day. */
 const maxDay = 2 ** 16 - 1;
 
-/** Marks the slot of a key that all visitors of the pages use. `accountSlot` is the inverse. */
+/** Encodes the slot of a key that all visitors of the pages use. `accountSlot` decodes it. */
 const visitorsSlot = (slot: number) => -2 - slot;
 
 /** Returns the account's slot for a result of `KeyTable.slotOf` other than −1. */
@@ -101,8 +101,8 @@ export class KeyTable {
   }
 
   /**
-   * Returns the entry of a key by its SHA-256, whatever the key's state. For an unknown key, returns a negative number: the
-   * bitwise complement of the entry that the key would get.
+   * Returns the entry of a key by its SHA-256, whatever the key's state. For an unknown key, returns the bitwise
+   * complement, a negative number, of the entry that the key would get.
    */
   find(hash: Buffer): number {
     const words = this.#words;
@@ -122,8 +122,8 @@ export class KeyTable {
   }
 
   /**
-   * Returns the account slot of an entry, and marks its key as used. Returns −1 if the key is revoked, suspended or
-   * expired. For a key that all visitors of the pages use, the number is below −1, and `accountSlot` gives the slot.
+   * Returns the account slot of an entry, and sets the key's day of last use. Returns −1 if the key is revoked, suspended
+   * or expired. Below −1, the key belongs to all visitors of the pages, and `accountSlot` gives the slot.
    */
   slotOf(entry: number, nowMs: number): number {
     if (Atomics.load(this.#halves, 2 * entry) !== active) return -1;

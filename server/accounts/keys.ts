@@ -15,7 +15,7 @@ export function generateKey(random: Buffer = randomBytes(32)): string {
   return `${prefix}${secret}${base62(BigInt(crc32(secret)), 6)}`;
 }
 
-/** Checks a key's form and checksum. This saves the look-up of a mistyped key. */
+/** Checks a key's form and checksum, so that most mistyped keys need no look-up. */
 export function isWellFormed(key: string): boolean {
   if (key.length !== keyLength || !key.startsWith(prefix)) return false;
   let check = 0;
@@ -39,8 +39,7 @@ function base62(value: bigint, length: number): string {
 }
 
 /**
- * Returns the key in an `Authorization` header. The key is empty if there is only the scheme. Returns undefined if the
- * scheme isn't Bearer.
+ * Returns the key in an `Authorization` header; empty if there is only the scheme, undefined if the scheme isn't Bearer.
  */
 export function bearerKey(authorization: string): string | undefined {
   const found = /^bearer(?: +(.*))?$/is.exec(authorization);

@@ -13,12 +13,12 @@ const quotaWord = 0;
 const burstWord = 1;
 /** When the bucket is full again, in ticks modulo 2^32. A millisecond has `burst` ticks. */
 const fullAtWord = 2;
-/** The second in which the bucket was last used. An old second means that `fullAt` may be from before a wrap-around. */
+/** The second in which the bucket was last used. After an old second, `fullAt` may have wrapped around. */
 const usedAtWord = 3;
 /** The first word of two counters: one for even months, one for odd months. */
 const monthWords = 4;
 const counterWords = 2;
-/** The word of a counter with its requests. Word 0 is its month. */
+/** The word of a counter with its requests. The month is in word 0. */
 const usedWord = 1;
 
 const longIdleSeconds = 10;
@@ -37,15 +37,15 @@ export const quotaExceeded = -2;
 export const monthUnknown = -3;
 
 export interface Ceilings {
-  /** Admits a request. @returns the requests left in the month, or a negative number that says why it isn't admitted */
+  /** @returns the requests left in the month, or a negative number that says why the request isn't admitted */
   admit(slot: number, month: number, steadyMs: number): number;
   /** Uncounts an admitted request. */
   giveBack(slot: number, month: number): void;
-  /** Returns the requests of a month; undefined if they aren't known. */
+  /** Returns the requests of a month; undefined if the month isn't in memory. */
   used(slot: number, month: number): number | undefined;
   remaining(slot: number, month: number): number;
   ceilings(slot: number): { burst: number; quota: number };
-  /** Returns the milliseconds after which a client should try again when `admit` has returned `burstExceeded`. */
+  /** Returns the milliseconds to wait after `admit` has returned `burstExceeded`. */
   burstWaitMs(slot: number, steadyMs: number): number;
   configure(slot: number, burst: number, quota: number): void;
 }
@@ -75,7 +75,7 @@ export class Limits implements Ceilings {
   }
 
   /**
-   * Assigns one of an account's two counters to a month. A request of a month without a counter isn't admitted.
+   * Assigns one of an account's two counters to a month. Only requests of such a month are admitted.
    * @param used the requests that are already counted in `month`
    * @returns the month that had the counter (0 for none), and its count
    */
@@ -150,7 +150,7 @@ export class Limits implements Ceilings {
     return Math.max(0, Math.ceil((ahead + ticksPerRequest - ticksPerRequest * burst) / burst));
   }
 
-  /** Uses the generic cell rate algorithm. A clock that steps back admits no additional requests. */
+  /** Uses the generic cell rate algorithm. A clock that steps back doesn't refill the bucket. */
   #takeFromBucket(base: number, steadyMs: number): boolean {
     const words = this.#words;
     const burst = Atomics.load(words, base + burstWord);

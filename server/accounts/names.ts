@@ -9,7 +9,7 @@ export const maxPlanLength = 32;
 const planAt = 1 + maxNameLength;
 const cellBytes = planAt + 1 + maxPlanLength;
 
-/** A slot's cell has a name and a plan, each after its length. */
+/** A slot's cell has the name and the plan, each after a byte with its length. */
 export class AccountNames {
   readonly buffer: SharedArrayBuffer;
   readonly #bytes: Uint8Array;

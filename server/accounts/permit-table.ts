@@ -14,24 +14,23 @@ const quotaWord = 0;
 const burstWord = 1;
 const heldWord = 2;
 /**
- * When the oldest permits expire. From then on no permit may be used until the control thread has removed the expired
- * permits.
+ * When the oldest permits expire. Afterwards no permit may be used until the control thread has removed the expired ones.
  */
 const expiryWord = 3;
-/** The month of the permits and of the word `usedWord`. */
+/** The month of the permits and of `usedWord`. */
 const monthWord = 4;
 /** The time until which requests without a permit are refused immediately. */
 const noneUntilWord = 5;
 const reasonWord = 6;
 /** The requests of all servers in the month, as far as known. The permits held count as used. */
 const usedWord = 7;
-/** Requests that were admitted or began to wait since the start, modulo 2^32. */
+/** Requests since the start that were admitted or began to wait, modulo 2^32. */
 const askedWord = 8;
 /** Requests that wait for a permit, in all threads. */
 const waitingWord = 9;
 /**
- * The number of permits to uncount: those of failed requests, and those that no waiting request needed. The first word
- * is for even months, the second for odd months.
+ * Permits to uncount: those of failed requests, and those that no waiting request needed. The first word is for even
+ * months, the second for odd months.
  */
 const failedWords = 10;
 
@@ -40,12 +39,11 @@ const currentMonthWord = maxAccounts * slotWords;
 /** 1 while requests may not wait for a permit. */
 const closedWord = currentMonthWord + 1;
 
-/** Milliseconds from the sending of a call for permits until the permits expire. */
+/** Milliseconds after which permits expire, counted from the request for them to the database. */
 export const permitLifeMs = 750;
 export const maxWaitMs = 400;
 /**
- * Maximum milliseconds from now to the end of a refusal. If an end seems to be further away, it is an old time, and the
- * clock has wrapped around since.
+ * Maximum milliseconds of a refusal. If its end seems further away, the refusal is old, and the clock has wrapped around.
  */
 const maxRefusalMs = 1000;
 
@@ -123,7 +121,7 @@ export class PermitTable implements Ceilings {
     return ms > maxRefusalMs ? 0 : Math.max(0, ms);
   }
 
-  /** Counts requests that begin to wait. A negative number counts requests that wait no longer. */
+  /** Counts requests that begin to wait. @param count negative for requests that wait no longer */
   wait(slot: number, count: number): void {
     Atomics.add(this.#words, slot * slotWords + waitingWord, count);
     if (count > 0) Atomics.add(this.#words, slot * slotWords + askedWord, count);
@@ -173,7 +171,10 @@ export class PermitTable implements Ceilings {
     return Atomics.load(this.#words, slot * slotWords + monthWord);
   }
 
-  /** Assigns an account's permits and counts to a month, and ends its refusal. The account must hold no permits. */
+  /**
+   * Assigns an account's permits and counts to a month, and ends its refusal. Call this when the account holds no
+   * permits.
+   */
   enter(slot: number, month: number): void {
     const base = slot * slotWords;
     Atomics.store(this.#words, base + reasonWord, 0);
@@ -181,7 +182,7 @@ export class PermitTable implements Ceilings {
     Atomics.store(this.#words, base + monthWord, month);
   }
 
-  /** Adds permits. @param expiryMs when the oldest permits of the account expire */
+  /** @param expiryMs when the oldest permits of the account expire */
   add(slot: number, permits: number, expiryMs: number): void {
     const base = slot * slotWords;
     Atomics.store(this.#words, base + expiryWord, expiryMs);
@@ -192,7 +193,7 @@ export class PermitTable implements Ceilings {
     Atomics.store(this.#words, slot * slotWords + expiryWord, expiryMs);
   }
 
-  /** Removes permits, so that at most `kept` are held. @returns the number of removed permits */
+  /** Leaves at most `kept` permits. @returns the number of removed permits */
   keep(slot: number, kept: number): number {
     const at = slot * slotWords + heldWord;
     for (let held = Atomics.load(this.#words, at); held > kept; ) {
@@ -204,7 +205,8 @@ export class PermitTable implements Ceilings {
   }
 
   /**
-   * Refuses requests without a permit immediately, until a time that is at most a second from now.
+   * Refuses requests without a permit immediately, until a time.
+   * @param untilMs at most `maxRefusalMs` from now
    * @param reason what `admit` returns
    */
   refuse(slot: number, untilMs: number, reason: number): void {
@@ -213,7 +215,7 @@ export class PermitTable implements Ceilings {
     Atomics.store(this.#words, base + reasonWord, reason);
   }
 
-  /** Sets the requests of the account's month. The permits held count as used. */
+  /** @param used requests of the account's month, including the permits held */
   count(slot: number, used: number): void {
     Atomics.store(this.#words, slot * slotWords + usedWord, used);
   }

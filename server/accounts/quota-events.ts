@@ -47,7 +47,7 @@ export function recordEvents(
 }
 
 /**
- * Records the event of one threshold. Returns undefined if the event was recorded before or the account is deleted.
+ * Records the event of one threshold. Returns undefined if the account has the event already or is deleted.
  * @param month `YYYY-MM`
  * @param threshold percent of the quota
  * @param used the count at the crossing

@@ -14,7 +14,7 @@ interface Count {
   month: number;
   /** The count in shared memory at the last save. */
   used: number;
-  /** The count that the database has. It may not have reached the disk yet. */
+  /** The count in the database, perhaps not on the disk yet. */
   written: number;
   /** The quota for which events are recorded. It doesn't change after the end of the month. */
   quota: number;
@@ -34,7 +34,7 @@ interface Crossing {
 interface AccountEntry {
   account: Account;
   slot: number;
-  /** The counts of the two months in memory, by the month's number modulo 2; empty if servers share the accounts. */
+  /** The counts of the two months in memory, at the month's number modulo 2; empty if servers share the accounts. */
   counts: Count[];
 }
 
@@ -68,12 +68,12 @@ export class Accounts {
   #monthOfDays = 0;
   /** Unsaved days on which keys were last used, by key id. */
   readonly #keyDays = new Map<number, number>();
-  /** Thresholds that were reached shortly before a change of the quota, until their events are recorded. */
+  /** Crossings whose events aren't recorded yet. */
   #crossings: Crossing[] = [];
   #eventRow = 0;
   #changes = "";
   #applied: Changes = { accounts: 0, keys: 0 };
-  /** Whether the database has `#applied`, by which commands see what this server has applied. */
+  /** Whether `#applied` is in the database, where commands read it. */
   #isAppliedSaved = false;
   /** Whether a key works on this server even after its expiry. Called when the key is read from the database. */
   neverExpires: (key: StoredKey) => boolean = () => false;
@@ -118,7 +118,7 @@ export class Accounts {
     return this.#entries.get(id)?.slot;
   }
 
-  /** Yields all account slots with their accounts' names, even those of accounts that were deleted since the start. */
+  /** Yields all account slots with their accounts' names, including accounts that were deleted since the start. */
   *names(): Iterable<[slot: number, name: string]> {
     for (const { slot, account } of this.#entries.values()) yield [slot, account.name];
   }
@@ -216,7 +216,7 @@ export class Accounts {
     }
   }
 
-  /** Remembers the thresholds of the old `quota` that are reached and have no event yet. */
+  /** Remembers the thresholds of the old `quota` that are reached, but have no event yet. */
   #noteCrossings(entry: AccountEntry, quota: number): void {
     for (const count of entry.counts) {
       // A month that is over keeps its quota.
@@ -270,8 +270,8 @@ export class Accounts {
   }
 
   /**
-   * Writes changed counts without waiting for the disk, so that a crash of the process loses few requests. If a count
-   * has reached a new threshold, saves everything.
+   * Writes changed counts without waiting for the disk, so that a crash of the process loses few requests. If a count has
+   * reached a new threshold, does `save` instead.
    * @returns the new events
    */
   writeCounts(nowMs: number): StoredEvent[] {
@@ -363,8 +363,8 @@ export class Accounts {
 }
 
 /**
- * Returns the day for which a month's count is saved now: today, or the last day of a month that is over. Returns undefined
- * if the month hasn't begun.
+ * Returns the day, `YYYY-MM-DD`, under which a month's count is saved now: today, or a past month's last day. Returns
+ * undefined if the month hasn't begun.
  */
 function dayWithin(month: number, nowMs: number): string | undefined {
   if (nowMs < startOfMonth(month)) return undefined;

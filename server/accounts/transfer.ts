@@ -7,8 +7,7 @@ import { accountTables, type MovedRow, type MovedTable, readRows, Store } from "
 import { maxNameLength, maxPlanLength } from "./names.ts";
 
 /**
- * Imports accounts. Rules for new accounts, such as the plans and their ceilings, don't apply to what an earlier release
- * has stored.
+ * Imports accounts. Some rules for new accounts, such as known plans, don't apply, because an earlier release had others.
  */
 
 export interface MovedAccount {
@@ -32,7 +31,7 @@ const plainText = text(
   `up to ${maxTextLength} characters without control characters`,
   new RegExp(`^[^\\p{Cc}\\p{Cs}\\uFFFD]{0,${maxTextLength}}$`, "u"),
 );
-/** New ids continue from the largest one, and must stay safe integers. */
+/** Ids after an import continue from the largest one, and must stay safe integers. */
 const id = whole(1, 2 ** 40);
 /** Maximum number of accounts in one change. Servers that share accounts apply a change as a whole. */
 export const maxAccountsPerChange = 500;
@@ -50,7 +49,7 @@ function isJson(value: unknown): boolean {
   }
 }
 
-/** The requirements for values, by column, or by table and column. */
+/** The requirements for values, by column or by `table.column`. */
 const needs: Record<string, Need> = {
   "accounts.id": id,
   "accounts.name": text(`1 to ${maxNameLength} ASCII characters`, new RegExp(`^[ -~]{1,${maxNameLength}}$`)),
@@ -81,7 +80,7 @@ const needs: Record<string, Need> = {
  */
 export function readAccounts(file: string): MovedAccount[] {
   const accounts = new Map<unknown, MovedAccount>();
-  /** The account of each key and of each event, by its id. Some tables' rows name a key or an event, not an account. */
+  /** The accounts of keys and of events, by id. Some tables' rows name a key or an event instead of an account. */
   const owners = { keys: new Map<unknown, unknown>(), events: new Map<unknown, unknown>() };
   const rotated: MovedRow[] = [];
   readRows(file, (table, row) => {
@@ -112,7 +111,7 @@ export function readAccounts(file: string): MovedAccount[] {
   return sorted;
 }
 
-/** Adds accounts to an empty state, so that wrong rows are found before anything is stored. @throws DataError */
+/** Adds the accounts to a state in memory, so that wrong rows are found before anything is stored. @throws DataError */
 function tryOut(accounts: readonly MovedAccount[], file: string): void {
   const store = Store.inMemory();
   try {
@@ -135,7 +134,7 @@ function checkRow(file: string, table: MovedTable, row: MovedRow): void {
   }
 }
 
-/** Names a row for messages by its first two columns, which identify it in every table. */
+/** Names a row in messages by its first two columns, which identify it in every table. */
 function subjectOf(file: string, table: MovedTable, row: MovedRow): string {
   const columns = Object.entries(row).slice(0, 2);
   return [
@@ -170,7 +169,7 @@ export function addAccounts(store: Store, accounts: readonly MovedAccount[], fil
 const isConstraintError = (error: unknown): error is Error =>
   error instanceof Error && "code" in error && /^SQLITE_CONSTRAINT/.test(String(error.code));
 
-/** @throws DataError for the first of the ids, names, keys, events and mailboxes that is taken */
+/** @throws DataError when an id, a name, a key, an event or a mailbox is taken, or a deleted account had the id */
 export function checkFree(store: Store, accounts: readonly MovedAccount[], file: string): void {
   for (const { id, name, rows } of accounts) {
     const subject = `file ${file}: account ${name}`;

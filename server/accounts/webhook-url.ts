@@ -4,8 +4,8 @@ import { reachOf } from "../shared/special-addresses.ts";
 const maxUrlCharacters = 2000;
 
 /**
- * Domains whose names public DNS doesn't resolve: RFC 6761, RFC 6762 (with its appendix G), RFC 7686, RFC 8375, RFC 9476,
- * ICANN for `internal`, and names that systems give themselves. `example` isn't among them, because documents use it.
+ * Domains that public DNS doesn't resolve: RFC 6761, RFC 6762 (with its appendix G), RFC 7686, RFC 8375, RFC 9476, ICANN
+ * for `internal`, and names that systems give themselves. `example` is left out, because documents use it.
  */
 const privateDomains =
   "localhost localdomain local internal intranet private corp home lan home.arpa invalid test onion alt".split(
@@ -14,7 +14,7 @@ const privateDomains =
 /** Two labels or more, within the lengths that DNS allows. */
 const dottedName = /^(?!.{254})(?:[^.]{1,63}\.)+[^.]{1,63}$/;
 
-/** Checks a webhook's URL when it is set. Returns the requirement that the URL breaks, if any. */
+/** Checks a webhook's URL when it is set. Returns the requirement that the URL breaks; undefined if it breaks none. */
 export function webhookFault(url: string, allowLoopback: boolean): string | undefined {
   const fault = storedWebhookFault(url, allowLoopback);
   if (fault !== undefined) return fault;
@@ -31,8 +31,9 @@ export function webhookFault(url: string, allowLoopback: boolean): string | unde
 }
 
 /**
- * Checks a stored webhook's URL before each delivery. Names aren't checked, because an earlier release may have stored any
- * name, and each delivery checks the addresses of a name. Returns the requirement that the URL breaks, if any.
+ * Checks a stored webhook's URL before each delivery. Returns the requirement that the URL breaks; undefined if it breaks
+ * none. Host names aren't checked: an earlier release may have stored any name, and each delivery checks the name's
+ * addresses.
  */
 export function storedWebhookFault(url: string, allowLoopback: boolean): string | undefined {
   if (!URL.canParse(url) || url.length > maxUrlCharacters) return "a URL";

@@ -4,7 +4,7 @@ import { nextChange } from "./schema.ts";
 export interface Account {
   id: number;
   name: string;
-  /** The name of a plan, which may be one of an earlier release. */
+  /** A plan's name. An imported account may have a plan of an earlier release. */
   plan: string;
   /** Requests per second. */
   burst: number;
@@ -29,12 +29,12 @@ export type NewAccount = Omit<
 
 export const accountColumns =
   "id, name, plan, burst, quota, webhook, webhook_secret, webhook_old_secret, webhook_old_secret_until, email, suspended_at, changed";
-/** Makes an SQL condition for inserts, so that counts and events of an account deleted meanwhile are dropped. */
+/** SQL condition for inserts, so that rows of a deleted account are dropped. @param id SQL for the account's id */
 export const accountExists = (id = "?") =>
   `EXISTS (SELECT 1 FROM accounts WHERE id = ${id} AND name IS NOT NULL)`;
 
 export class StoredAccounts extends Table {
-  /** Returns the accounts whose `changed` is above a number, ordered by `changed`. A deleted account is undefined. */
+  /** Returns the accounts with a higher `changed`, ordered by it. For a deleted account, `account` is undefined. */
   since(changed: number): { id: number; account: Account | undefined; changed: number }[] {
     const sql = `SELECT ${accountColumns} FROM accounts WHERE changed > ? ORDER BY changed`;
     const rows = this.db.all<Account & { name: string | null; changed: number }>(sql, changed);
@@ -44,7 +44,8 @@ export class StoredAccounts extends Table {
   }
 
   /**
-   * Lists the accounts by name, with their saved requests in `month`, `YYYY-MM`, and the number of keys that work at `now`.
+   * Lists the accounts by name. `used` has the saved requests of `month`, `YYYY-MM`. `keys` counts the keys that work at
+   * `now`.
    */
   list(month: string, now: Date): (Account & { used: number; keys: number })[] {
     return this.db.all(
@@ -89,10 +90,7 @@ export class StoredAccounts extends Table {
     return { id: Number(this.db.change(sql, { ...row, now: now.getTime() }).lastInsertRowid), ...row };
   }
 
-  /**
-   * Writes an account's plan, ceilings, webhook and e-mail address, but not its name. Does nothing if the account was
-   * deleted.
-   */
+  /** Writes all fields but the name. Does nothing if the account was deleted. */
   update(account: Omit<Account, "suspended_at">): void {
     const sql = `UPDATE accounts SET plan = @plan, burst = @burst, quota = @quota, webhook = @webhook,
       webhook_secret = @webhook_secret, webhook_old_secret = @webhook_old_secret,

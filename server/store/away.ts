@@ -1,14 +1,14 @@
 import { Table } from "./connection.ts";
 
-/** The tables of requests that this server admitted while the servers' shared database was away. */
+/** The requests that this server admitted while the servers' shared database was away. */
 
 /** Requests of a month that the shared database may not have counted yet. */
 export interface AdmittedAlone {
   /** Identifies these requests when they are reported, so that they are counted only once. */
   id: string;
-  /** The month by `monthOf`. */
+  /** The month's number by `monthOf`. */
   month: number;
-  /** When the database went away, in Unix milliseconds; 0 once it is back. */
+  /** When the present outage began, in Unix milliseconds; 0 once the database is back. */
   since: number;
   used: Map<number, number>;
 }
@@ -25,7 +25,7 @@ export class StoredAway extends Table {
     });
   }
 
-  /** Saves what was admitted. Sets the start of the present outage in all rows of this outage. */
+  /** Saves a month's requests. Sets `since` for all months of the present outage. */
   save({ id, month, since, used }: AdmittedAlone): void {
     this.db.atomically(() => {
       this.db.run("INSERT OR IGNORE INTO away (id, month, since) VALUES (?, ?, ?)", id, month, since);
@@ -36,7 +36,7 @@ export class StoredAway extends Table {
     });
   }
 
-  /** Records that the database is back. What isn't reported yet stays. */
+  /** Records that the database is back. Requests that aren't reported yet stay. */
   end(): void {
     this.db.run("UPDATE away SET since = 0 WHERE since > 0");
   }

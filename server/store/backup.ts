@@ -7,7 +7,8 @@ import { Store } from "./store.ts";
 /** Makes backups of the state database and exports of its accounts, even while a server runs. */
 
 /**
- * Copies the database as of one moment to a new file with mode 0600. @throws Error when the file exists or can't be written
+ * Copies the database as of one moment to a new file with mode 0600.
+ * @throws Error when the database can't be read, or the file exists or can't be written
  */
 export function backUp(folder: string, file: string): void {
   const store = Store.open(folder, { mayCreate: false });
@@ -18,7 +19,7 @@ export function backUp(folder: string, file: string): void {
   }
 }
 
-/** Writes all accounts to a new database with mode 0600. @throws Error when the file exists or can't be written */
+/** Writes all accounts to a new database with mode 0600. @throws Error, for example when the file exists */
 export function exportAccounts(store: Store, file: string): void {
   make(file, store, (draft) => store.consistently(() => store.records.copyTo(draft)));
 }

@@ -40,7 +40,6 @@ export class Connection {
     return this.run(sql, ...values);
   }
 
-  /** Runs work in a transaction. If the work throws, nothing is written. */
   atomically<Result>(work: () => Result): Result {
     return this.#inWords(() => this.database.transaction(work).immediate());
   }
@@ -58,7 +57,7 @@ export class Connection {
     return this.#inWords(() => this.database.pragma(source, options));
   }
 
-  /** Makes SQLite's errors name the file, except errors of constraints, which are about rows. */
+  /** Makes SQLite's errors name the file. Errors of constraints stay as they are, because they are about rows. */
   #inWords<Result>(work: () => Result): Result {
     try {
       return work();

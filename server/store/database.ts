@@ -11,7 +11,7 @@ import { databaseFile, hasLog, restoring } from "./served.ts";
 
 export interface OpenOptions {
   mayCreate?: boolean;
-  /** Maximum milliseconds to wait for another process that writes. */
+  /** Maximum milliseconds that a write waits for another process that writes. */
   maxWaitMs?: number;
 }
 
@@ -61,7 +61,7 @@ export function databaseInMemory(): Database.Database {
   return database;
 }
 
-/** Sets up a connection, so that each transaction is durable at its end. */
+/** Makes each transaction durable at its end. */
 function setUp(database: Database.Database): void {
   database.pragma("journal_mode = WAL");
   database.pragma("synchronous = FULL");
@@ -72,7 +72,6 @@ function setUp(database: Database.Database): void {
   database.pragma("schema_version");
 }
 
-/** Makes the schema in an empty database. */
 export function begin(database: Database.Database): void {
   database.transaction(() => {
     database.exec(schema);
@@ -98,7 +97,7 @@ function create(file: string): void {
 }
 
 /**
- * Checks the database before it is opened for writing. Opens it read-only, because SQLite would otherwise change it.
+ * Checks the database before it is opened for writing. Opens it read-only, so that SQLite doesn't change it.
  * @throws DataError, SqliteError, or an error of the system
  */
 function checkSound(folder: string, isLogged: boolean): void {
@@ -141,7 +140,7 @@ function checkSound(folder: string, isLogged: boolean): void {
   }
 }
 
-/** Whether a database uses no write-ahead log, like a copy by `state backup`. A log beside it is another database's. */
+/** Whether a database's journal mode isn't WAL, as in a copy by `state backup`. */
 function isBackup(file: string): boolean {
   const descriptor = openSync(file, "r");
   try {

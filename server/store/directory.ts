@@ -2,12 +2,14 @@ import { StoredAccounts } from "./accounts.ts";
 import { Table } from "./connection.ts";
 import { accountTables, nextChange, type SharedTable, sharedTables } from "./schema.ts";
 
-/** The directory: table rows that servers share through PostgreSQL, and the version of this database's copy. */
+/**
+ * The directory is the table rows that servers share through PostgreSQL. This database may have a copy of one version.
+ */
 
 export interface Row {
-  /** The table and the values of the primary key, such as `keys:12`. */
+  /** The table and the primary key's values, such as `keys:12`. */
   name: string;
-  /** The columns except `changed`, as JSON; null for a deleted row. */
+  /** The columns except `changed`, as JSON, with a BLOB as `{"hex":"…"}`; null for a deleted row. */
   content: string | null;
 }
 
@@ -16,7 +18,7 @@ class Undo extends Error {}
 const nameOf = (table: SharedTable, of = "") =>
   `'${table}' || ${accountTables[table].key.map((column) => `':' || ${of}${column}`).join(" || ")}`;
 
-/** Triggers that record which rows are written. `rehearse` removes them by a rollback. */
+/** SQL for triggers that record which rows are written. `rehearse` rolls it back. */
 const noting = `CREATE TEMP TABLE touched (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 ${sharedTables
   .flatMap((table) =>
@@ -29,10 +31,7 @@ ${sharedTables
 
 export interface Position {
   version: number;
-  /**
-   * Identifies the change that made the version. After a restore of the shared database, the same version numbers may be
-   * used again.
-   */
+  /** Identifies the change that made the version. A restored database may use a version number again. */
   id: string;
 }
 
@@ -40,20 +39,20 @@ export class DirectoryCopy extends Table {
   readonly #accounts = new StoredAccounts(this.db);
   readonly #columnsOf = new Map<SharedTable, string[]>();
 
-  /** The version of the directory that this database copies; undefined if this database isn't a copy. */
+  /** Returns the directory's version that this database copies; undefined if this database isn't a copy. */
   position(): Position | undefined {
     return this.db.first<Position>("SELECT version, id FROM directory");
   }
 
-  /** Writes changed rows. @param position the version that this database then copies */
+  /** Writes changed rows. @param position the version that this database has then */
   take(rows: readonly Row[], position: Position): void {
     this.db.ownChanges++;
     this.db.atomically(() => this.#put(rows, position));
   }
 
   /**
-   * Revokes the keys and deletes the accounts that another history of the directory lacks. Call this before `replace`, and
-   * let the server apply it in between, because other keys may have the same ids.
+   * Revokes the keys and deletes the accounts that another history of the directory lacks. Call this before `replace`,
+   * and let the server apply it in between: in the other history, other keys may have the same ids.
    * @param rows all rows of the other history
    */
   withdraw(rows: readonly Row[], now: Date): void {
@@ -79,7 +78,9 @@ export class DirectoryCopy extends Table {
     });
   }
 
-  /** Replaces all shared rows by the rows of a version. The rows of deleted accounts stay. */
+  /**
+   * Replaces all shared rows by the rows of a version. Accounts that the version lacks stay, so call `withdraw` first.
+   */
   replace(rows: readonly Row[], position: Position): void {
     this.db.ownChanges++;
     this.db.atomically(() => {
@@ -98,7 +99,7 @@ export class DirectoryCopy extends Table {
     );
   }
 
-  /** Runs some work, collects the shared rows that the work writes, and undoes the work. */
+  /** Runs work, returns the shared rows that it wrote or deleted, and undoes it. */
   rehearse<Result>(work: () => Result): { result: Result; rows: Row[] } {
     let done: { result: Result; rows: Row[] } | undefined;
     const change = this.db.database.transaction(() => {
@@ -117,7 +118,7 @@ export class DirectoryCopy extends Table {
     return done;
   }
 
-  /** Needs a transaction, because a row may come before a row that it refers to. */
+  /** Call this in a transaction, because a row may come before a row that it refers to. */
   #put(rows: readonly Row[], position: Position): void {
     this.db.database.pragma("defer_foreign_keys = ON");
     // A deletion of the latest changes must not give their numbers to other rows, which would then count as applied.
@@ -141,7 +142,6 @@ export class DirectoryCopy extends Table {
     this.db.run("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = 'keys'", Number(values[0]));
   }
 
-  /** @param least the least number for `changed` */
   write(table: SharedTable, row: Record<string, unknown>, least = 0): void {
     const columns = this.#columns(table);
     const { key, isCounted } = accountTables[table];

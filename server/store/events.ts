@@ -2,7 +2,7 @@ import type { Channel } from "../shared/channels.ts";
 import { accountExists } from "./accounts.ts";
 import { Table } from "./connection.ts";
 
-/** Orders an account's events. Events of several quotas may be made in the same millisecond. */
+/** SQL order of an account's events. Events of several quotas may have the same time. */
 const inOrder = "created_at, threshold, month, quota";
 
 export interface StoredEvent {
@@ -12,7 +12,7 @@ export interface StoredEvent {
   month: string;
   /** Percent of the quota. */
   threshold: number;
-  /** Requests per month when the event was made. */
+  /** The account's quota at the time of the event, in requests per month. */
   quota: number;
   /** The body of the event's webhook posts, as JSON. */
   payload: string;
@@ -34,8 +34,8 @@ type NoDelivery = Record<"channel" | "next_try_at" | "last_answer", null> & { st
 
 export class StoredEvents extends Table {
   /**
-   * Adds an event, and a pending delivery for each channel. Returns false, without adding anything, if the event's
-   * account is deleted or has an event with the same month, threshold and quota.
+   * Adds an event, and a pending delivery for each channel. Adds nothing and returns false if the account is deleted, or
+   * has an event with the same month, threshold and quota.
    */
   create(event: StoredEvent, channels: readonly Channel[]): boolean {
     const sql = `INSERT INTO events (id, account, month, threshold, quota, payload, created_at)
@@ -47,7 +47,9 @@ export class StoredEvents extends Table {
     return true;
   }
 
-  /** Lists all events by time, with one row for each delivery. An event without deliveries has one row. */
+  /**
+   * Lists all events by time, with a row for each delivery, or one row with state `none` for an event without deliveries.
+   */
   list(): (StoredEvent & { name: string } & (Delivery | NoDelivery))[] {
     return this.db.all(
       `SELECT events.*, name, channel, coalesce(state, 'none') AS state, coalesce(tries, 0) AS tries, next_try_at,
@@ -57,8 +59,8 @@ export class StoredEvents extends Table {
   }
 
   /**
-   * Returns the month's events above a row number, and the last row number of all events. A new event may get the row
-   * number of a deleted event.
+   * Returns the month's events with a row number above `row`. `last` is the highest row number of all events. A new event
+   * may get the row number of a deleted event.
    * @param month `YYYY-MM`
    */
   since(
@@ -71,7 +73,10 @@ export class StoredEvents extends Table {
     return { events: this.db.all(sql, row, month), last };
   }
 
-  /** Returns when the last event of an account and month (`YYYY-MM`) was made, in Unix milliseconds; 0 if there is none. */
+  /**
+   * Returns the time of an account's last event in a month, in Unix milliseconds; 0 if there is none.
+   * @param month `YYYY-MM`
+   */
   lastAt(account: number, month: string): number {
     const sql = "SELECT coalesce(max(created_at), 0) AS at FROM events WHERE account = ? AND month = ?";
     return this.db.one<{ at: number }>(sql, account, month).at;
@@ -91,8 +96,8 @@ export class StoredEvents extends Table {
   }
 
   /**
-   * Returns a channel's deliveries that may be tried now, first tries before retries. An account's events are delivered in
-   * order, so only its first pending event is due, and none while an event of the account is being sent.
+   * Returns a channel's deliveries that may be tried now, first tries before retries. An account's events are delivered
+   * in order: only its first pending event can be due, and only while none of its events is being sent.
    * @param underWay ids of the events that are being sent
    */
   due(channel: Channel, now: Date, underWay: readonly string[], limit: number): (StoredEvent & Delivery)[] {
@@ -116,7 +121,10 @@ export class StoredEvents extends Table {
     return this.db.first<{ id: string }>(sql, account, channel)?.id;
   }
 
-  /** Returns when the oldest event with a pending delivery was made, in Unix milliseconds; undefined if there is none. */
+  /**
+   * Returns the time of the oldest event that a channel hasn't delivered yet, in Unix milliseconds; undefined if there is
+   * none.
+   */
   oldestPending(channel: Channel): number | undefined {
     const { created_at } = this.db.one<{ created_at: number | null }>(
       `SELECT min(created_at) AS created_at FROM deliveries JOIN events ON id = event
@@ -133,9 +141,9 @@ export class StoredEvents extends Table {
   }
 
   /**
-   * If a retry is further away than its pause, moves it to a pause from now. Such a retry was planned by a clock that
-   * was ahead.
-   * @param pausesMs the pauses after the first try, the second one, and so on
+   * Moves each retry that is further away than its pause to one pause from now. A clock that was ahead planned such a
+   * retry.
+   * @param pausesMs the pauses after the first try, after the second try, and so on
    */
   shortenPauses(channel: Channel, now: Date, pausesMs: readonly number[]): void {
     const latest = "(? + json_extract(?, '$[' || (tries - 1) || ']'))";

@@ -12,7 +12,7 @@ export interface StoredKey {
   /** Unix milliseconds; null for never. */
   expires_at: number | null;
   revoked_at: number | null;
-  /** The id of the key that replaced this key in a rotation; null if it wasn't rotated. */
+  /** The id of the key that a rotation made in place of this key; null without a rotation. */
   replaced_by: number | null;
 }
 
@@ -21,7 +21,10 @@ export class StoredKeys extends Table {
     return this.db.all("SELECT * FROM keys WHERE changed > ? ORDER BY changed", changed);
   }
 
-  /** Lists all keys by id. `last_used` is the UTC day on which the key was last used on this server, as last saved. */
+  /**
+   * Lists all keys by id. `last_used` is the UTC day, `YYYY-MM-DD`, of the last use on this server, as last saved; null
+   * if none is saved.
+   */
   list(): (StoredKey & {
     name: string;
     plan: string;
@@ -34,7 +37,7 @@ export class StoredKeys extends Table {
     );
   }
 
-  /** Writes the day, `YYYY-MM-DD`, on which a key was last used, unless the key is deleted. */
+  /** Writes the day of a key's last use, unless the key is deleted. @param day `YYYY-MM-DD` */
   saveDay(key: number, day: string): void {
     const sql = `INSERT INTO key_days SELECT ?, ? WHERE EXISTS (SELECT 1 FROM keys WHERE id = ?)
       ON CONFLICT DO UPDATE SET day = excluded.day`;

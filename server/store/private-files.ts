@@ -15,7 +15,7 @@ import { makeFolder, sync } from "../../datasets/files.ts";
 import { reserveFile } from "./room.ts";
 import { filesOf, lockFile, servedFile } from "./served.ts";
 
-/** Makes the state's folder and files, which only their owner can read. */
+/** Makes the state's folder and files. Only their owner can read them. */
 
 const folderMode = 0o700;
 const fileMode = 0o600;
@@ -34,7 +34,10 @@ export function makeStateFolder(folder: string): void {
   }
 }
 
-/** Makes an empty file that only its owner can read, unless it exists. SQLite gives a -wal or -shm file the same mode. */
+/**
+ * Makes an empty file that only its owner can read, unless it exists. SQLite's -wal and -shm files get their database's
+ * mode.
+ */
 export function makePrivateFile(file: string): void {
   if (existsSync(file)) return;
   const descriptor = openSync(file, "a", fileMode);

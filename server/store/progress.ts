@@ -1,6 +1,6 @@
 import { Table } from "./connection.ts";
 
-/** The numbers (`changed`) of the last change of an account and of a key. */
+/** The highest change numbers (`changed`) of accounts and of keys. */
 export interface Changes {
   accounts: number;
   keys: number;
@@ -21,15 +21,12 @@ export class StoredProgress extends Table {
     this.db.run("UPDATE obeyed SET accounts = ?, keys = ?", accounts, keys);
   }
 
-  /**
-   * Returns when counts were last saved, or a command or the portal changed the state, in Unix milliseconds. Returns
-   * undefined before the first save.
-   */
+  /** Returns the time of the last `noteSaved` in Unix milliseconds; undefined if there was none. */
   savedAt(): number | undefined {
     return this.db.first<{ at: number }>("SELECT at FROM saved")?.at;
   }
 
-  /** Records the time of a save. Call this in the transaction that saves. */
+  /** Records the time of a save or a change. Call this in the transaction that makes it. */
   noteSaved(now: Date): void {
     if (this.db.run("UPDATE saved SET at = ?", now.getTime()).changes === 0)
       this.db.run("INSERT INTO saved (at) VALUES (?)", now.getTime());

@@ -19,7 +19,7 @@ function columnsOf(database: Database.Database, table: MovedTable): string[] {
 }
 
 export class AccountRecords extends Table {
-  /** Writes all accounts into an empty file. @throws SqliteError */
+  /** Writes all accounts and their rows into an empty file. @throws SqliteError */
   copyTo(file: string): void {
     const copy = new Database(file);
     try {
@@ -45,7 +45,7 @@ export class AccountRecords extends Table {
     return this.db.one<{ n: number }>(`SELECT count(*) AS n FROM ${table} WHERE account = ?`, account).n;
   }
 
-  /** Lets rows refer to rows that are inserted later in the transaction. */
+  /** Lets rows refer to rows that are inserted later in the same transaction. */
   deferReferences(): void {
     this.db.database.pragma("defer_foreign_keys = ON");
   }
@@ -63,8 +63,8 @@ export class AccountRecords extends Table {
 }
 
 /**
- * Reads the rows of an export or a backup, table by table. No view or trigger in the file is run.
- * @param take gets each row, with the values that the file has, whatever their types
+ * Reads the rows of an export or a backup, table by table. Runs no view or trigger of the file.
+ * @param take gets each row with the values of the file, whatever their types
  * @throws DataError when the file can't be read as an export or a backup of this version
  */
 export function readRows(file: string, take: (table: MovedTable, row: MovedRow) => void): void {

@@ -5,13 +5,13 @@ import Database from "better-sqlite3";
 import { DataError, systemCode } from "../../engine/query.ts";
 
 /**
- * Keeps a reserve of room on the state's disk. A start that only reads still needs room for SQLite's -shm file, which an
- * orderly end deletes. If the disk is full, the start deletes the reserve to get this room.
+ * Keeps a reserve of room on the state's disk. Even a start that only reads needs room for SQLite's -shm file. If the
+ * disk is full, the start deletes the reserve to get this room.
  */
 
 /**
- * The reserve's size in bytes, and the minimum free room for a server to be ready. The -shm file takes half of the
- * reserve, and the rest is for counts.
+ * The reserve's size in bytes, and the minimum free room for a server to be ready. Half of it is for the -shm file, the
+ * rest for counts.
  */
 export const reserveBytes = 64 * 1024;
 /** Bytes of room that a new state needs for its database, its reserve, and the first counts. */
@@ -20,7 +20,7 @@ export const newStateBytes = 512 * 1024;
 export const reserveFile = (folder: string) => join(folder, "server.reserve");
 
 export class NoRoom extends DataError {
-  /** @param place what is on the disk, such as a file or STATE_DIR and its path */
+  /** @param place the file or folder that needs room @param isNew whether it is a new state, which needs more room */
   constructor(place: string, isNew = false) {
     const kibibytes = (isNew ? newStateBytes : reserveBytes) / 1024;
     super(
@@ -40,7 +40,6 @@ export function noRoomFor(file: string, bytes: number): DataError {
   );
 }
 
-/** Whether an error of SQLite or of the system means that a disk is full. */
 export function isNoRoom(error: unknown): boolean {
   if (error instanceof Database.SqliteError) return /^SQLITE_(FULL|IOERR_SHMSIZE)$/.test(error.code);
   return error instanceof NoRoom || /^(ENOSPC|EDQUOT)$/.test(systemCode(error) ?? "");
@@ -53,12 +52,15 @@ function freeBytes(folder: string): number {
   return (process.getuid?.() === 0 ? bfree : bavail) * bsize;
 }
 
-/** Checks that the disk has room for a new state. @param place what is to be made there @throws NoRoom */
+/** @param place the file or folder to be made @throws NoRoom when less than `newStateBytes` is free */
 export function checkRoomForNew(folder: string, place: string): void {
   if (freeBytes(folder) < newStateBytes) throw new NoRoom(place, true);
 }
 
-/** Makes the reserve of a state folder, unless it exists. @throws NoRoom, or an error of the system */
+/**
+ * Makes the reserve of a state folder, unless it exists.
+ * @throws NoRoom when less than `reserveBytes` is free, even if the reserve exists; an error of the system
+ */
 export function keepReserve(folder: string): void {
   if (freeBytes(folder) < reserveBytes) throw new NoRoom(`STATE_DIR ${folder}`);
   const file = reserveFile(folder);
@@ -78,8 +80,8 @@ export function keepReserve(folder: string): void {
 const spent = new Set<string>();
 
 /**
- * Runs work that needs little room. If the disk is full, deletes the reserve and runs the work again. When the process
- * ends, it makes the reserve again if there is room.
+ * Runs work that needs little room. If the disk is full, deletes the reserve and runs the work again. Makes the reserve
+ * again at the end of the process, if there is room then.
  */
 export function withReserve<Result>(folder: string, work: () => Result): Result {
   try {

@@ -1,10 +1,10 @@
-/** A database with another version is refused. */
+/** Other versions are refused. */
 export const schemaVersion = 1;
 
 /**
  * Instants are Unix milliseconds (INTEGER). Days (YYYY-MM-DD) and months (YYYY-MM) are calendar dates in UTC. `changed`
- * numbers the changes of accounts and keys, so that new changes are found without reading all rows. The row of a deleted
- * account stays, so that no account gets the id again.
+ * numbers the changes of accounts and keys, so that new changes are found without reading all rows. A deleted account
+ * keeps its row, so that its id isn't used again.
  */
 export const schema = `
   CREATE TABLE accounts (
@@ -136,7 +136,7 @@ interface AccountTable {
   through?: "keys" | "events";
   /** Whether servers share the table's rows through PostgreSQL. */
   isShared: boolean;
-  /** The columns that an import reads from an export: all, some or none. The column `changed` is never read. */
+  /** The columns that are exported and imported, apart from `changed`. */
   moved: "all" | "none" | readonly string[];
   /** Whether the table has the column `changed`. */
   isCounted: boolean;

@@ -6,11 +6,13 @@ import { DataError, systemCode } from "../../engine/query.ts";
 /** Tells other processes whether a server runs on a state folder, and which database it has open. */
 
 export const databaseFile = (folder: string) => join(folder, "state.sqlite");
-/** The file in which a running server names the database that it has open. It means nothing once the server has ended. */
+/**
+ * A running server writes into this file which database it has open. Without a running server, the file means nothing.
+ */
 export const servedFile = (folder: string) => join(folder, "server.database");
 export const lockFile = (folder: string) => join(folder, "server.lock");
 
-/** How to restore a backup. Logs are deleted, because SQLite would replay a log that isn't the backup's. */
+/** How to restore a backup, for messages. SQLite would replay a log that isn't the backup's. */
 export const restoring =
   "put a backup in its place, delete every -wal and -shm file beside it that isn't the backup's";
 
@@ -39,8 +41,8 @@ export function filesOf(folder: string): string[] {
 }
 
 /**
- * Returns a line for each of the database's files. The line changes when the file is replaced. It is empty if the file
- * is missing. The time of creation distinguishes a file from a deleted file that had the same inode.
+ * Returns a line for each of the database's files: empty for a missing file, and different after a replacement. The time
+ * of creation distinguishes a new file from a deleted file with the same inode.
  */
 export function identitiesIn(folder: string): string {
   const stats = filesOf(folder).map((file) => lstatSync(file, { bigint: true, throwIfNoEntry: false }));
@@ -48,8 +50,8 @@ export function identitiesIn(folder: string): string {
 }
 
 /**
- * Refuses a command's database if the running server has another database open, because the server would never see what
- * the command writes.
+ * Refuses a command's database if the running server has another one open. That server would never see the command's
+ * changes.
  * @throws DataError
  */
 export function checkServed(folder: string): void {

@@ -1,7 +1,7 @@
 import { Table } from "./connection.ts";
 
 export interface Signup {
-  /** The normalised e-mail address, which is the same for all spellings. */
+  /** The normalised e-mail address, the same for all spellings. */
   mailbox: string;
   /** The client's IPv4 address or IPv6 /64. */
   address: string;
@@ -15,18 +15,15 @@ interface SignupLink {
   email: string;
 }
 
-/**
- * Maximum milliseconds from a time to the signups that count as made after it. Later signups count as old, because they
- * were made by a clock that was ahead.
- */
+/** Signups more than this after the asked time count as old, because a clock that was ahead made them. */
 const maxAfterMs = 2 * 86_400_000;
 
 const after = (time: Date) => [time.getTime(), time.getTime() + maxAfterMs] as const;
 
 export class StoredSignups extends Table {
   /**
-   * Counts the signups after a time: all, those of the client's address, and those of the mailbox. Signups without a stored
-   * address don't count.
+   * Counts the signups after a time: all of them, those of the client's address, and those of the mailbox. Leaves out
+   * signups without a stored address.
    */
   countsSince(since: Date, { mailbox, address }: Signup): { all: number; address: number; mailbox: number } {
     const sql = `SELECT count(*) AS "all", count(*) FILTER (WHERE address = ?) AS address,
@@ -68,7 +65,10 @@ export class StoredSignups extends Table {
     this.db.run(sql, account, id);
   }
 
-  /** Deletes old signups without an account. Of other old signups, deletes the client's address. */
+  /**
+   * Deletes the signups up to a time that have no account. From the other signups up to then, deletes the client's
+   * address.
+   */
   forget(until: Date): void {
     const old = "address IS NOT NULL AND (created_at <= ? OR created_at > ?)";
     this.db.run(`DELETE FROM signups WHERE ${old} AND account IS NULL`, ...after(until));

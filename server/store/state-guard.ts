@@ -28,7 +28,7 @@ export class StateGuard {
     }
   }
 
-  /** Begins to watch the database, which has to be open, and tells commands which files belong to it. */
+  /** Begins to watch the files of the open database, and tells commands which files these are. */
   watch(): void {
     const opened = identitiesIn(this.#folder);
     this.#opened = opened;
@@ -40,7 +40,7 @@ export class StateGuard {
     });
   }
 
-  /** Keeps a reserve, so that a start or an end on a full disk has room. @throws Error when the disk is full */
+  /** Keeps a reserve for a start or an end on a full disk. @throws Error when the disk is full now */
   keepRoom(): void {
     keepReserve(this.#folder);
   }
@@ -50,8 +50,7 @@ export class StateGuard {
   }
 
   /**
-   * Moves the write-ahead log into the database. Called about once a second, so that a lost log costs about a second's
-   * counts.
+   * Moves the write-ahead log into the database. Call this about once a second: a lost log then costs a second's counts.
    * @throws Error when a file was deleted or replaced, or SqliteError
    */
   checkpoint(store: { loggedFrames(): number; checkpoint(): void }): void {
@@ -60,7 +59,7 @@ export class StateGuard {
     if (store.loggedFrames() > 0) store.checkpoint();
   }
 
-  /** Returns what is wrong with the files, such as one that was deleted; undefined if none has changed since `watch`. */
+  /** Returns which file was deleted or replaced since `watch`, or why that isn't known; undefined if none was. */
   fault(): string | undefined {
     try {
       const found = identitiesIn(this.#folder);

@@ -22,10 +22,7 @@ export { type MovedRow, readRows } from "./records.ts";
 export { accountTables, type MovedTable } from "./schema.ts";
 export type { Signup } from "./signups.ts";
 
-/**
- * The error for a copy of shared accounts that is used without the shared database. Other servers wouldn't learn of
- * changes to the copy.
- */
+/** The error for a copy of shared accounts without DATABASE_URL. Other servers wouldn't learn of changes to the copy. */
 export const onlyACopy = (stateDir: string) =>
   new DataError(
     `STATE_DIR ${stateDir}`,
@@ -67,7 +64,7 @@ export class Store extends Table {
     return log;
   }
 
-  /** Moves the write-ahead log into the database, and empties the log unless another process needs it. */
+  /** Moves the write-ahead log into the database. Empties the log, unless another process needs it. */
   checkpoint(): void {
     // TRUNCATE keeps other processes from writing. PASSIVE runs first, so that TRUNCATE takes little time.
     for (const mode of ["PASSIVE", "TRUNCATE"]) this.db.pragma(`wal_checkpoint(${mode})`);
@@ -82,7 +79,9 @@ export class Store extends Table {
     this.db.database.close();
   }
 
-  /** Returns a text that changes when another connection writes, or when this one changes accounts, keys or events. */
+  /**
+   * Returns a text that changes when another connection writes anything, or this one writes to accounts, keys or events.
+   */
   changes(): string {
     return `${this.db.pragma("data_version", { simple: true })} ${this.db.ownChanges}`;
   }
@@ -97,8 +96,7 @@ export class Store extends Table {
   }
 
   /**
-   * Like `atomically`, but doesn't wait for the disk. A loss of power may undo the work, but the end of the process
-   * doesn't.
+   * Like `atomically`, but doesn't wait for the disk. A loss of power may undo the work; a crash of the process doesn't.
    */
   soon<Result>(work: () => Result): Result {
     return this.db.soon(work);

@@ -1,11 +1,11 @@
 import { accountExists } from "./accounts.ts";
 import { Table } from "./connection.ts";
 
-/** Maximum days kept per account. Two months have at most this many. */
+/** Maximum days kept per account: the most that two months have. */
 const maxDays = 62;
 
 export class StoredUsage extends Table {
-  /** Returns the saved requests of a month by account. @param month `YYYY-MM` */
+  /** @param month `YYYY-MM` @returns the saved requests by account id */
   ofMonth(month: string): Map<number, number> {
     const sql = "SELECT account, used FROM usage WHERE month = ?";
     const rows = this.db.all<{ account: number; used: number }>(sql, month);
@@ -21,15 +21,12 @@ export class StoredUsage extends Table {
     return this.db.all("SELECT month, used FROM usage WHERE account = ? ORDER BY month DESC", account);
   }
 
-  /** Returns the known days, `YYYY-MM-DD`, each with its month's total at the day's end. */
+  /** Returns the known days, `YYYY-MM-DD`, in order, each with the month's total as last saved on that day. */
   days(account: number): { day: string; used: number }[] {
     return this.db.all("SELECT day, used FROM days WHERE account = ? ORDER BY day", account);
   }
 
-  /**
-   * Writes counts of a month, `YYYY-MM`. Counts are totals, so that writing a count twice does no harm. Counts of
-   * deleted accounts are dropped.
-   */
+  /** Writes accounts' totals of a month, `YYYY-MM`. Drops those of deleted accounts. */
   save(month: string, used: readonly (readonly [account: number, used: number])[]): void {
     const sql = `INSERT INTO usage (account, month, used) SELECT ?, ?, ? WHERE ${accountExists()}
       ON CONFLICT DO UPDATE SET used = excluded.used`;
@@ -37,7 +34,9 @@ export class StoredUsage extends Table {
   }
 
   /**
-   * Returns, by account, a month's running total at the end of each known day. Days count from 1. @param month `YYYY-MM`
+   * Returns the known days of a month by account id, each with the month's total as last saved on that day. Days count
+   * from 1.
+   * @param month `YYYY-MM`
    */
   daysOfMonth(month: string): Map<number, [day: number, used: number][]> {
     const sql = "SELECT account, day, used FROM days WHERE day BETWEEN ? || '-01' AND ? || '-31'";
@@ -52,8 +51,8 @@ export class StoredUsage extends Table {
   }
 
   /**
-   * Writes counts of a month up to a day, `YYYY-MM-DD`. Keeps the last `maxDays` days of an account. Days aren't deleted by
-   * age, because a clock may be far ahead for a moment.
+   * Writes accounts' totals of the month up to a day, `YYYY-MM-DD`. Keeps an account's last `maxDays` days. Days aren't
+   * deleted by age, because a clock may be far ahead for a moment.
    */
   saveDay(day: string, used: readonly (readonly [account: number, used: number])[]): void {
     for (const [account, count] of used) {
