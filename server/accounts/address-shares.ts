@@ -26,7 +26,7 @@ const bytes = lockBytes + sets * entriesOfSet * entryWords * Float64Array.BYTES_
 
 /** Requests that an address with a full bucket may make without a pause. */
 export const shareBurst = 40;
-/** How often a thread that waits for the lock checks it, in case a notification is missed. */
+/** Milliseconds after which a thread that waits for the lock checks it again, even without a notification. */
 const lookAgainMs = 1;
 
 /** Why a request is refused, and the Unix milliseconds from which the next request may be admitted. */

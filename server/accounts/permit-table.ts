@@ -39,7 +39,7 @@ const currentMonthWord = maxAccounts * slotWords;
 /** 1 while requests may not wait for a permit. */
 const closedWord = currentMonthWord + 1;
 
-/** Milliseconds after which permits expire, counted from the request for them to the database. */
+/** Milliseconds until permits expire, from when the database is asked for them. */
 export const permitLifeMs = 750;
 export const maxWaitMs = 400;
 /**

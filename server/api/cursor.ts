@@ -1,7 +1,7 @@
 import { type Image, versionName } from "../../engine/query.ts";
 import { basePath } from "./endpoint.ts";
 
-/** The start of a page. It is opaque to clients, and bound to one data version and its content. */
+/** Names a page of a list in one data version with one content. Opaque to clients. */
 interface Cursor {
   version: string;
   /** The first digits of the data's checksum. */
@@ -25,8 +25,8 @@ const path = Buffer.alloc(pagesPath.length + Math.ceil(maxBytes / 3) * 4);
 path.write(pagesPath, "latin1");
 
 /**
- * The length and checksum of the text with which all cursors of the last used list begin. `of` is the image's
- * description, so that retired images can be freed.
+ * Length and checksum of the text that all cursors of the last used list begin with. `of` is the image's description: the
+ * image itself would keep a retired image in memory.
  */
 let start: { of: Image["description"]; list: string; length: number; check: number } | undefined;
 
@@ -38,9 +38,8 @@ function startOf(image: Image, list: string): { length: number; check: number } 
 }
 
 /**
- * Makes the path of a page, byte by byte, because strings would take longer. Returns ASCII, which is valid until the next
+ * Makes the path of a page, byte by byte, because strings would take longer. Returns ASCII that is valid until the next
  * call.
- *
  * @param query percent-encoded: ASCII without `~`
  * @throws RangeError when the cursor is too long
  */
@@ -83,7 +82,7 @@ function writeBase64(length: number): number {
   return pagesPath.length + Math.ceil((length * 4) / 3);
 }
 
-/** Returns undefined for a text that isn't exactly a cursor. */
+/** Returns undefined for a text that isn't a valid cursor. */
 export function decodeCursor(cursor: string): Cursor | undefined {
   const decoded = Buffer.from(cursor, "base64url");
   if (decoded.length < checkBytes || decoded.toString("base64url") !== cursor) return undefined;
@@ -97,9 +96,7 @@ export function decodeCursor(cursor: string): Cursor | undefined {
 const seed = 0x811c9dc5;
 const prime = 0x01000193;
 
-/**
- * Computes a text's 32-bit FNV-1a hash, continued from a previous hash. A change of one letter always changes the hash.
- */
+/** Computes a text's 32-bit FNV-1a hash, continued from a previous hash. A change of one character always changes it. */
 function hashOf(text: string, before = seed): number {
   let hash = before;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), prime);

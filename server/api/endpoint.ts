@@ -12,23 +12,23 @@ export interface Version extends Omit<PublishedVersion, "image"> {
 }
 
 export interface Versions {
-  /** Newest version first. The first image is the current version's. */
+  /** Newest version first. The first one is the current version's. */
   images: readonly Image[];
   byName: ReadonlyMap<string, Version>;
 }
 
 export class Context {
   readonly versions: Versions;
-  /** The decoded parameter in the path, if the endpoint's path has a parameter. */
+  /** The decoded parameter in the path; empty if the path has none. */
   readonly segment: string;
   /** Memory that the answer may be written to. The next answer overwrites it. */
   readonly scratch: Buffer;
   /** Number of rows before this page. */
   readonly offset: number;
-  /** Whether the answer shows the account's state. */
+  /** Whether the answer shows the account's state. Such an answer isn't kept for later requests. */
   isLive = false;
   /**
-   * Whether the answer never changes. If undefined, it never changes if the path names an exact version or a page. Ignored
+   * Whether the answer never changes. If undefined, it never changes for an exact version's path and for a page. Ignored
    * for a file with a signature.
    */
   isPinned: boolean | undefined;
@@ -54,9 +54,8 @@ export class Context {
   }
 
   /**
-   * The image of the data version. Endpoints read it after their parameters are checked, so that a bad parameter is
+   * The image of the requested data version. Read it after the parameters are checked, so that a bad parameter is
    * reported before an unknown version.
-   *
    * @throws ApiError `not_found`
    */
   get image(): Image {
@@ -69,13 +68,14 @@ export class Context {
     return this.#usage();
   }
 
-  /** Returns a copy of this context for a page of a list, with the page's image and offset. */
   onPage(image: Image, offset: number): Context {
     return new Context(this.versions, this.segment, this.scratch, this.#usage, () => image, offset);
   }
 }
 
-/** A body that is a file instead of JSON. It is in memory if it has a signature, and otherwise made while it is sent. */
+/**
+ * A body that is a file instead of JSON. A file with a signature is in memory. Other files are made while they are sent.
+ */
 export class FileBody {
   readonly name: string;
   readonly length: number;
@@ -99,7 +99,7 @@ export interface Endpoint<Answer extends object = object> {
   /** Name of the operation in the OpenAPI document. */
   name: string;
   summary: string;
-  /** The purpose of the endpoint and how to read its answers, in Markdown, for newcomers. */
+  /** The endpoint's purpose and how to read its answers, in Markdown, for newcomers. */
   description: string;
   returns: string;
   /** The subject of the answers: one data version, a page of a list, all data versions, or the service itself. */
@@ -108,29 +108,20 @@ export interface Endpoint<Answer extends object = object> {
   parameters: v.ObjectSchema<Parameters, undefined>;
   response?: v.GenericSchema;
   fileType?: string;
-  /** The errors of this endpoint, apart from the errors that any request can get. */
+  /** The endpoint's errors besides those that any request can get. */
   errors?: readonly ApiErrorType[];
   /** Makes the body of an answer with status 200. @param query the undecoded text after the `?` @throws ApiError */
   answer(context: Context, query: string): Uint8Array | FileBody;
-  /**
-   * Makes the same answer as an object, before it is written as JSON. Returns bytes or a file if there is no such
-   * object.
-   */
+  /** Makes the same answer before it is written as JSON: an object, or bytes or a file if there is no such object. */
   value(context: Context, query: string): Answer;
   keyed?: Keyed;
 }
 
-/** Reads an endpoint's common queries as numbers, because parsing a query's text costs as much as making the answer. */
+/** Reads an endpoint's common queries as numbers. Parsing a query's text would cost as much as making the answer. */
 export interface Keyed {
-  /**
-   * Reads a query. Returns an integer below 2^31 that determines the answer; −1 for a query in another form or without
-   * an answer.
-   */
+  /** Returns an integer below 2^31 that determines the answer; −1 for a query in another form or without an answer. */
   read(image: Image, query: string): number;
-  /**
-   * Makes the same body as `Endpoint.answer`.
-   * @param scratch memory for the answer, which the next answer overwrites
-   */
+  /** Makes the same body as `Endpoint.answer`. @param scratch memory for the body, which the next answer overwrites */
   answer(image: Image, key: number, scratch: Buffer): Uint8Array;
 }
 
@@ -140,10 +131,7 @@ type Unchanged<Value> = Value extends object
 /** What an answer is made from: a file, the bytes of a JSON body, or the object that is written as JSON. */
 type AnswerOf<Response extends v.GenericSchema> = Uint8Array | FileBody | Unchanged<v.InferInput<Response>>;
 
-/**
- * Defines an endpoint. Its `answer` gets the checked parameters. The compiler compares the result of `answer` with
- * `response`.
- */
+/** Defines an endpoint. Its `answer` gets checked parameters, and must return what `response` describes. */
 export function endpoint<Schema extends Parameters, Response extends v.GenericSchema<object>>(
   definition: Omit<Endpoint, "parameters" | "response" | "answer" | "value"> & {
     parameters: v.ObjectSchema<Schema, undefined>;

@@ -1,6 +1,6 @@
 import type { Absent } from "../../engine/query.ts";
 
-/** Documents the API's errors: a table with the status and the headers of each error. */
+/** The API's errors: a table with each error's status and headers. */
 
 interface ErrorHeader {
   name: string;
@@ -104,12 +104,12 @@ const documented = {
   },
 } satisfies Record<string, DocumentedError>;
 
-/** Types are stable. */
+/** The API's errors by type. Types are stable. */
 export const apiErrors: Readonly<Record<keyof typeof documented, DocumentedError>> = documented;
 
 export type ApiErrorType = keyof typeof apiErrors;
 
-/** The errors of the API and of the portal's pages, by type. */
+/** The errors of the API and the portal, by type. */
 export const errors = {
   ...apiErrors,
   forbidden: { status: "403 Forbidden" },
@@ -124,7 +124,7 @@ export type ErrorType = keyof typeof errors;
 export const backOff =
   "To back off, wait 1 s and a random part of a second before the second attempt, and double the wait with each further one, up to 30 s. Wait longer if `Retry-After` says so. Make at most five attempts in all.";
 
-/** The ceilings that a 429 may be about, by the value of `ceiling`. `reset` describes the time in X-RateLimit-Reset. */
+/** What a 429 may be about, by the value of `ceiling`. `reset` describes the time in X-RateLimit-Reset. */
 export const reachedCeilings = {
   burst: {
     when: "The account's requests per second are used up.",
@@ -153,9 +153,9 @@ interface ErrorDetails {
   candidates?: readonly Candidate[];
   /** What `near` may mean: cities, or a ZIP code with its leading zeros. */
   places?: readonly { near: string }[];
-  /** What the search asks for and this data can't have. */
+  /** What the words ask for and this data can't have. */
   absent?: readonly Absent[];
-  /** Value of the error's header if the table has no value: the seconds to wait, or the file's size. */
+  /** The seconds to wait or the file's size, for a header without a value in the table. */
   header?: number | string;
 }
 
@@ -219,7 +219,7 @@ const maxEchoLength = 64;
 /** Control characters that JSON doesn't escape, line separators, and most characters that change the text's direction. */
 const controls = /[\x7f-\x9f\u2028-\u202e\u2066-\u2069]/g;
 
-/** Makes input safe for an error message: quotes, cuts and escapes it, and masks API keys. */
+/** Makes input safe for an error message: masks API keys, cuts it to 64 characters, quotes and escapes it. */
 export function echo(input: string): string {
   return JSON.stringify(echoBare(input)).replace(
     controls,
@@ -236,7 +236,7 @@ export function echoBare(input: string): string {
   return `${cut}…`.toWellFormed();
 }
 
-/** Masks API keys, and what has the form of other secrets: 40 or more letters, digits, `_`, `-` and `%` in a row. */
+/** Masks API keys, and possible other secrets: 40 or more letters, digits, `_`, `-` and `%` in a row. */
 export function withoutKeys(text: string): string {
   return text.replace(/hcq_[\w%-]*|[\w%-]{40,}/gi, "…");
 }

@@ -20,8 +20,7 @@ import { ApiError } from "./errors.ts";
 import { ccns, dollars, place, states, textUpTo } from "./parameters.ts";
 
 /**
- * The filters that narrow a list of facilities. Each filter is one row of a table, and everything else follows from its
- * row.
+ * The filters that narrow a list of facilities, as a table with a row per filter. Everything else follows from the row.
  */
 
 /** A parameter that other parameters require. */
@@ -37,7 +36,7 @@ type Schema = v.GenericSchema<string, unknown>;
 type Echoed<Value> = Value extends string ? string : Value;
 
 interface Described<Of extends Schema> {
-  /** Reads the parameter. Its description says what the filter does. */
+  /** Reads the parameter. Its description documents the filter. */
   schema: Of;
   /** Describes the parameter in an answer's `query`: as it was understood, or null. */
   echo: v.GenericSchema<Echoed<v.InferOutput<Of>> | null>;
@@ -55,7 +54,7 @@ interface PlaceFilter<Of extends Schema> extends Described<Of> {
 /** A filter by a hospital's row for a procedure. It requires the parameter `procedure`. */
 interface RowFilter<Of extends Schema> extends Described<Of> {
   needs: "procedure";
-  /** What differs at facilities that only this filter leaves out. The error 404 names it. */
+  /** What differs at facilities that this filter leaves out, in a word for the error 404. */
   differing: string;
   narrow(
     value: v.InferOutput<Of>,
@@ -115,17 +114,17 @@ function define<Each extends Record<string, Schema>>(table: Table<Each>) {
           : { name: String(name), needs };
       }),
     filterOf: (values: Values<Each>, where: Where) => joined(names, values, where),
-    /** Returns the conditions of a request without those on a hospital's row. */
+    /** Returns the filter of a request without the conditions on a hospital's row. */
     placeOf: (values: Values<Each>, where: Where): FacilityFilter => {
       const places = names.filter((name) => table[name].differing === undefined);
       return { ...joined(places, values, where), status: "all" };
     },
-    /** Words for the conditions on rows, such as the charge. A 404 names them if only these conditions aren't met. */
+    /** What the conditions on rows are about, such as the charge. A 404 names it if only these conditions aren't met. */
     differing: [...new Set(names.flatMap((name) => table[name].differing ?? []))].toReversed(),
   };
 }
 
-/** @param what the parameter, perhaps with its value */
+/** @param what names the parameter in the message, perhaps with its value */
 export const lacks = (param: string, what: string, needs: Needed) =>
   new ApiError("invalid_parameter", `${what} is for requests with ${needs}: add ${needs}, or omit it`, {
     param,

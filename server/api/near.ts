@@ -19,7 +19,7 @@ export interface Around extends Circle {
 }
 
 /**
- * Finds the circle around the place that `near` means; undefined without `near`. The place is looked up in the newest
+ * Finds the circle around the place that `near` means; undefined without `near`. Looks the place up in the newest
  * version, so that a bad `near` is reported before an unknown version.
  * @throws ApiError `invalid_parameter`
  */

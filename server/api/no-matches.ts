@@ -51,7 +51,7 @@ export function noMatches(
   return reason === undefined ? wordWithout(image, kind, text, what, why) : notFound(image, what, reason);
 }
 
-/** Returns the reasons why nothing matches a text. The most telling reason comes first. */
+/** Returns the reasons why nothing matches a text, the most telling one first. */
 function reasonsFor(image: Image, kind: DocumentKind, text: string, why: NoMatch): string[] {
   const { otherCode, code, isHere, region, emptyState, ccn, place, word } = why;
   const reasons = [

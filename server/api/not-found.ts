@@ -32,7 +32,7 @@ const oneOrMore = new Intl.ListFormat("en-GB", { type: "disjunction" });
 
 const coverages = new WeakMap<Image, Coverage>();
 
-/** Returns an image's coverage. A thread computes it once, because this reads every facility. */
+/** Computed once per image and thread, because it reads every facility. */
 export function gapsOf(image: Image): Coverage {
   let coverage = coverages.get(image);
   if (coverage === undefined) {
@@ -48,7 +48,7 @@ export function unknownVersion({ byName }: Versions, asked: string): ApiError {
   return new ApiError("not_found", `there is no data version ${echo(asked)}; loaded are ${loaded}`);
 }
 
-/** Makes the error for a procedure that is unknown or has no prices. Without `state`, the nation is meant. */
+/** Makes the error for a procedure that is unknown or has no prices, in `state` or in the nation. */
 export function noPrices(
   versions: Versions,
   image: Image,
@@ -83,7 +83,7 @@ const milesText = (miles: number) => `${miles} mile${miles === 1 ? "" : "s"}`;
 const nameOf = ({ description }: Image) => versionName(description.provenance);
 
 /**
- * Makes the error for a procedure that isn't in any of `images`, or has no prices there.
+ * Makes the error for a procedure that is in none of `images`, or has no prices there.
  * @param images the requested images if `isChosen`, otherwise the newest image of each year
  */
 export function noTrend(
@@ -103,9 +103,7 @@ export function noTrend(
   return withReason(what, reason);
 }
 
-/**
- * Makes the error for a facility that has no row of a procedure in any of `images`. For the parameters, see `noTrend`.
- */
+/** Makes the error for a facility without a row of a procedure in any of `images`. `noTrend` describes the parameters. */
 export function noFacilityTrend(
   images: readonly Image[],
   ccn: string,
@@ -130,7 +128,7 @@ function inYears(images: readonly Image[], isChosen: boolean): string {
     : `in any loaded data year (${names})`;
 }
 
-/** Makes the error for a procedure or a state without rows, priced or not. */
+/** Makes the error for an unknown procedure, or for one or a state that has no rows, not even unpriced ones. */
 export function noRows(
   versions: Versions,
   image: Image,
@@ -205,7 +203,7 @@ export function noFacility(versions: Versions, image: Image, ccn: string): ApiEr
   return notFound(image, `there is no facility ${echo(ccn)}`, elsewhere ?? shortCcn(ccn));
 }
 
-/** @param what says what is missing, such as `there is no facility 010001`; the data version is added */
+/** @param what what is missing, such as `there is no facility 010001`; the error adds the data version */
 export function notFound({ description }: Image, what: string, reason?: string): ApiError {
   return withReason(`${what} in data version ${versionName(description.provenance)}`, reason);
 }
@@ -255,14 +253,14 @@ export function groupIncluding(image: Image, text: string): string | undefined {
   return `${group} (${name}) includes the code ${code}`;
 }
 
-/** Whether a search finds what is meant, and not only guesses. */
+/** Whether a search finds what is meant, instead of a guess. */
 export function findsSurely(image: Image, kind: DocumentKind, text: string): boolean {
   return isSure(search(image, kind, text, 0, 1).scores);
 }
 
 const isSure = ([first = 0]: readonly number[]) => first >= sureScore;
 
-/** Says where words for a procedure can be used: in a search, and in the list of facilities if they mean one procedure. */
+/** Says where words for a procedure can be used: in a search, or in the list of facilities if they mean one procedure. */
 export function searchFor(image: Image, text: string): string {
   const isShown = text.length <= maxSearchCharacters && echoBare(text) === text;
   const { scores, place } = isShown ? search(image, "procedure", text, 0, 2) : { scores: [], place: null };
@@ -288,7 +286,7 @@ export function unpriced({ rows, suppressed }: RowCounts): string | undefined {
   return rows === 1 ? `the only row is ${kind}` : `all ${rows} rows are ${kind}`;
 }
 
-/** Says why a state has no rows. Undefined without a state, if the state has rows, or if no reason is known. */
+/** Says why a state has no rows. Returns undefined if it has rows, no reason is known, or no state is given. */
 function noRowsIn(image: Image, state: string | undefined): string | undefined {
   if (state === undefined || rowsOfScope(image, { procedure: null, state }).rows > 0) return undefined;
   return gapsOf(image).missing_states.find((missing) => missing.state === state)?.reason;

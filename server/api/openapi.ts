@@ -7,9 +7,9 @@ import { type Outline, overviewOf } from "./endpoints/overview.ts";
 import { type ApiErrorType, apiErrors, backOff, reachedCeilings } from "./errors.ts";
 import recorded from "./examples.json" with { type: "json" };
 
-/** The OpenAPI description of the API, made from the definitions of the endpoints, which also check requests. */
+/** The OpenAPI description of the API. It is made from the endpoints' definitions, which also check requests. */
 
-/** Recorded answers from the sample, and their headers. A test compares the records with new answers. */
+/** Recorded answers of the sample, and their headers. A test compares them with new answers. */
 const {
   headers: headerExamples,
   ...examples
@@ -39,7 +39,6 @@ const ceilingRows = Object.entries(reachedCeilings).map(
 );
 /** Formats a number with commas, without loading the data of all languages as `toLocaleString` would. */
 const inThousands = (count: number) => String(count).replace(/\B(?=(\d{3})+$)/g, ",");
-/** The plans for clients. The plan `portal` is meant for the portal's pages. */
 const plansOfClients = Object.entries(plans).filter(([plan]) => plan !== "portal");
 const planRows = plansOfClients.map(([plan, ceilings]) =>
   ceilings === undefined
@@ -208,7 +207,7 @@ function schemasOf(entries: readonly Endpoint[]): Record<string, unknown> {
   return schemas;
 }
 
-/** Returns `part` with references to titled schemas, which it adds to `schemas`. */
+/** Replaces titled schemas in `part` by references, and adds these schemas to `schemas`. */
 function withoutTitled(part: unknown, schemas: Record<string, unknown>): unknown {
   if (Array.isArray(part)) return part.map((item) => withoutTitled(item, schemas));
   if (typeof part !== "object" || part === null) return part;
@@ -225,7 +224,7 @@ function withoutTitled(part: unknown, schemas: Record<string, unknown>): unknown
   return reference("schemas", title);
 }
 
-/** Describes a query parameter. Its first example belongs to the endpoint's example answer. */
+/** Describes a query parameter. Its first example fits the endpoint's example answer. */
 function queryParameter([name, schema]: [string, v.GenericSchema]) {
   const converted = toJsonSchema(schema, conversion);
   const { $schema: _, description = "", examples, default: given, ...rest } = converted;

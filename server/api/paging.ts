@@ -7,7 +7,7 @@ export function badCursor(segment: string): ApiError {
   return new ApiError("invalid_parameter", message, { param: "cursor" });
 }
 
-/** Makes the error for a cursor of another release, in which the list had another order. */
+/** Makes the error for a cursor of a release that sorted the list otherwise. */
 export function cursorOfOtherRelease(segment: string): ApiError {
   const message = `${echo(segment)} is a cursor of another release, whose list has another order: begin again with the first page`;
   return new ApiError("invalid_parameter", message, { param: "cursor" });
@@ -30,7 +30,6 @@ export function nextPage(
   return offset < total ? pathOfPage(image, list, offset, query()) : null;
 }
 
-/** Leaves out undefined parameters. */
 export function queryOf(values: object): string {
   const given = Object.entries(values).filter(([, value]) => value !== undefined);
   return new URLSearchParams(

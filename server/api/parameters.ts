@@ -3,11 +3,11 @@ import { stateCodes } from "../../engine/query.ts";
 import { wholeNumber } from "../shared/schemas.ts";
 import { ApiError, echo, echoBare } from "./errors.ts";
 
-/** The schemas of an endpoint's parameters. A schema takes the decoded text; its messages say what was expected. */
+/** The schemas of an endpoint's parameters. A schema takes the decoded text, and its messages say what is expected. */
 export type Parameters = v.ObjectEntries;
 
 /**
- * Parses a query, without its `?`. Returns the decoded values by name, without spaces at their ends.
+ * Parses a query without its `?`. Returns the decoded values by name, without spaces around them.
  * @throws ApiError `invalid_parameter` for a repeated name, a control character or a wrong encoding
  */
 export function parseQuery(query: string): Map<string, string> {
@@ -121,7 +121,7 @@ export function checkParameters<Schema extends Parameters>(
 const ccnDigits = 6;
 export const zipDigits = 5;
 
-/** Says that leading zeros may be missing, if a text is a number of fewer than `digits` digits; undefined otherwise. */
+/** Says that leading zeros may be missing in a number of fewer than `digits` digits; undefined for any other text. */
 export function missingZeros(text: string, digits: number): string | undefined {
   if (!/^[0-9]+$/.test(text) || text.length >= digits) return undefined;
   const zeros = text.length === digits - 1 ? "a leading zero" : "leading zeros";
@@ -168,12 +168,12 @@ export const state = v.optional(
 );
 
 /**
- * Makes the schema of a list of 1 to `most` values, separated by commas. Spaces around a value don't matter, and a
- * repeated value counts once.
+ * Makes the schema of a list of 1 to `most` values, separated by commas. Spaces around values are dropped, and so are
+ * repeated values.
  * @param pattern the pattern of a value
  * @param isValue tells whether a text that fits the pattern is a value
  * @param write writes a value in its usual form
- * @param key values with the same key are the same value; the first of them is kept
+ * @param key the same for values that are the same; the first of them is kept
  * @param hint says what may be wrong with a list
  */
 function listOf(

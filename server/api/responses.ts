@@ -26,7 +26,6 @@ const procedureFields = {
   ),
 };
 const procedureGroup = component("ProcedureGroup", "The procedure group", procedureFields);
-/** The fields of a procedure group everywhere but in prices. */
 const titledFields = {
   ...procedureFields,
   title: titled("ProcedureTitle", textOrNull("The group in plain words; null if there are none")),
@@ -263,7 +262,6 @@ const statusOfRow = titled(
     v.picklist(rowStatuses),
   ),
 );
-/** Fields that are null unless the row is priced. */
 const ifPriced = {
   submitted_charge: v.nullable(priceFields.submitted_charge),
   medicare_allowed: v.nullable(priceFields.medicare_allowed),
@@ -274,7 +272,7 @@ const standings = {
 };
 const optionalFields = <Fields extends v.ObjectEntries>(fields: Fields) =>
   v.partial(v.object(fields)).entries;
-/** The fields of `ChargeSummary`, which are null where nothing is priced. */
+/** The fields of `ChargeSummary`, null if nothing is priced. */
 const asInSummary = <Fields extends v.ObjectEntries>(fields: Fields) =>
   Object.fromEntries(
     Object.keys(fields).map((name) => [name, described("As in `ChargeSummary`", v.nullable(v.number()))]),

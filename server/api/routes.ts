@@ -23,7 +23,7 @@ const table: ReadonlyMap<string, Endpoint> = new Map(
 const versionedPaths = allEndpoints.filter(({ kind }) => kind === "versioned").map(({ path }) => path);
 
 /**
- * Finds the endpoint of a path. Parameters stay encoded, so that an escaped slash separates nothing.
+ * Finds the endpoint of a path. Parameters stay encoded, so that an escaped slash doesn't separate segments.
  * @throws ApiError `unknown_endpoint`
  */
 export function resolve(path: string): Target {
@@ -49,7 +49,7 @@ const parametersOf: ReadonlyMap<Endpoint, ReadonlySet<string>> = new Map(
   allEndpoints.map((endpoint) => [endpoint, new Set(Object.keys(endpoint.parameters.entries))]),
 );
 
-/** Returns the names of the query parameters of a path; none if the path has no endpoint. */
+/** Returns the names of a path's query parameters; none if the path has no endpoint. */
 export function parametersAt(path: string): ReadonlySet<string> {
   const target = targetOf(path);
   return (target && parametersOf.get(target.endpoint)) ?? noParameters;
@@ -98,7 +98,7 @@ export const keyedPaths: ReadonlyMap<string, Keyed> = new Map(
   allEndpoints.flatMap(({ path, keyed }) => (keyed === undefined ? [] : [[basePath + path, keyed]])),
 );
 
-/** The paths of all endpoints that have no parameter in their path. These paths name no data version. */
+/** The paths of all endpoints without a parameter in the path, and without a data version. */
 export const exactPaths: readonly string[] = allEndpoints
   .filter(({ segment }) => segment === undefined)
   .map(({ path }) => basePath + path);

@@ -8,7 +8,7 @@ import {
   snapshotColumns,
 } from "../../engine/query.ts";
 
-/** Says how anybody can check a data version against the publisher's own file, without this service. */
+/** Tells clients how to check a data version against the publisher's file, without this service. */
 
 /** Returns null if the snapshot doesn't name the checksum of a source file, as in samples. */
 export function verifyOf({ sourceUrl, sourceSha256 }: Provenance) {
@@ -35,13 +35,12 @@ function countsSql(file: string): string {
 const namesOf = (part: SnapshotColumn["part"]) =>
   snapshotColumns.filter((column) => column.part === part).map(({ name }) => name);
 const isOptional = ({ name }: SnapshotColumn) => !requiredColumns.has(name);
-/** Optional columns, which the file may lack. The statement then reads them as null. */
+/** Optional columns. If the file lacks one, the statement reads it as null. */
 const absentColumns = snapshotColumns
   .filter(isOptional)
   .map(({ name, part }) => `NULL::${part === "rows" ? "INTEGER" : "VARCHAR"} AS ${name}`);
 /**
- * Returns SQL for a part's distinct lines of JSON. Sorting the lines sorts them by CCN or code, because all CCNs have
- * the same length, and so do all codes.
+ * Returns SQL for a part's distinct lines of JSON. Their order is that of CCNs or codes, which all have the same length.
  */
 function linesSql(part: "facilities" | "procedures"): string {
   const texts = namesOf(part).map((name) => (requiredColumns.has(name) ? name : `coalesce(${name}, '')`));

@@ -2,11 +2,10 @@ import { type Image, type Provenance, statusOf, versionName } from "../../engine
 import type { Versions } from "./endpoint.ts";
 import { unknownVersion } from "./not-found.ts";
 
-/** Finds data versions by their names, and chooses those that trends compare. */
+/** Finds data versions by name, and chooses those that trends compare. */
 
 /**
- * Finds the image of a data version.
- * @param version null for the current version; a bare year for the year's newest revision
+ * @param version null for the current version; a bare year for its newest revision
  * @throws ApiError `not_found`
  */
 export function findVersion(versions: Versions, version: string | null): Image {
@@ -18,7 +17,7 @@ export function findVersion(versions: Versions, version: string | null): Image {
   throw unknownVersion(versions, version);
 }
 
-/** Whether the name of a data version is a bare year. It then means the year's newest revision. */
+/** Whether a data version's name is a bare year, which means its newest revision. */
 export const isYear = (version: string): boolean => /^\d{4}$/.test(version);
 
 /**
@@ -52,7 +51,7 @@ export function sourceOfYears(images: readonly Image[]) {
   };
 }
 
-/** Joins distinct caveats. Caveats that differ only in the data year become one caveat that names all years. */
+/** Joins distinct caveats. Caveats that differ only in the data year become one, with all the years. */
 function caveatOf(provenances: readonly Provenance[]): string {
   const distinct = new Map(provenances.map((provenance) => [provenance.caveat, provenance])).values();
   const alike = Map.groupBy(distinct, ({ caveat, dataYear }) => caveat.replaceAll(String(dataYear), ""));

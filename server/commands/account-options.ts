@@ -27,9 +27,9 @@ export type AccountOptions = v.InferOutput<typeof accountOptions>;
 export const accountUsage = `[--plan ${planNames.join("|")}] [--burst N --quota N] [--webhook URL|none] [--email ADDRESS|none]`;
 
 /**
- * Returns an account's plan and limits. An account that stays on a plan without fixed limits keeps a limit that isn't
- * given.
- * @throws Error
+ * Returns an account's plan and limits. If the plan has no fixed limits and stays the same, limits that aren't given
+ * stay, too.
+ * @throws Error when an option is missing or forbidden
  */
 function ceilings({ account, plan = undefined, burst, quota }: AccountOptions, known: Account | undefined) {
   const name = plan ?? known?.plan;
@@ -54,7 +54,7 @@ export function secretShown(secret: string): string {
   return `webhook signing secret, shown this once: ${secret}\n`;
 }
 
-/** Returns the address that an option asks for: null for `none`. If the option isn't given, the address stays. */
+/** Returns the address that an option asks for: null for `none`, and `known` if the option isn't given. */
 function addressAsked(option: string | undefined, known: string | null = null): string | null {
   if (option === undefined) return known;
   return option === "none" ? null : option;
@@ -81,7 +81,7 @@ export function accountAsked(
 
 const reported = ["plan", "burst", "quota", ...channels] as const;
 
-/** Lists the changed fields of an account that operators see, with `none` in place of null. */
+/** Lists the changed fields of an account that operators see, with `none` instead of null. */
 export function differences(before: NewAccount, after: NewAccount) {
   return reported
     .map((what) => ({ what, before: before[what] ?? "none", after: after[what] ?? "none" }))

@@ -13,7 +13,7 @@ import { checkServed, databaseFile, isServed } from "../store/served.ts";
 import { type Changes, onlyACopy, Store } from "../store/store.ts";
 import { runProgram } from "./program.ts";
 
-/** Runs operators' commands on the state, and waits for a running server to apply the change. */
+/** Runs operators' commands on the state, and waits until a running server has applied the change. */
 
 export const maxApplyMs = 3000;
 const askAppliedMs = 10;
@@ -33,19 +33,21 @@ interface Help {
   about: string;
 }
 
-/** A command on the folder `STATE_DIR`. It is refused if servers share their state in a database. */
+/** A command on the folder STATE_DIR. It is refused if DATABASE_URL is set. */
 interface FolderSubcommand extends Help {
-  /** The error if DATABASE_URL is set. It says what to use instead. */
+  /** The error's text if DATABASE_URL is set. It says what to use instead. */
   sharedInstead: string;
   onFolder(args: string[], stateDir: string): string;
 }
 
 interface Subcommand extends Help {
-  /** If absent or false, a missing state is an error, because STATE_DIR may be mistyped. */
+  /**
+   * Whether the command may create the state. Otherwise a missing state is an error, because STATE_DIR may be mistyped.
+   */
   makesState?: boolean;
-  /** If true, the command must only read. It reads everything as of one moment, while a server can write. */
+  /** Whether the command only reads. It then reads everything as of one moment, without keeping a server from writing. */
   onlyReads?: boolean;
-  /** If true, the command uses the reserve of room on a full disk, because it ends somebody's access. */
+  /** Whether the command may use the reserve of room on a full disk, because it ends somebody's access. */
   endsAccess?: boolean;
   read?(args: string[]): MovedAccount[];
   run(args: string[], context: Context): CommandOutput;
@@ -69,7 +71,7 @@ STATE_DIR names the folder of the state (default: var), whether a server runs on
 `;
 }
 
-/** Runs an operator's command. On this machine's state, a subcommand's `run` is one transaction. */
+/** Runs an operator's command. Without DATABASE_URL, a subcommand's `run` is one transaction. */
 export async function runCommand(
   name: string,
   parts: readonly Part[],
@@ -168,7 +170,7 @@ function runAll(work: Work, store: Store): CommandOutput {
 const reaches = (done: Changes, wanted: Changes) =>
   done.accounts >= wanted.accounts && done.keys >= wanted.keys;
 
-/** Returns a warning if a running server hasn't applied a change in time, or can't be asked. */
+/** Waits until a running server has applied a change. Returns a warning if it hasn't in time, or can't be asked. */
 async function doubtAbout(store: Store, folder: string, changes: Changes): Promise<string | undefined> {
   const stored = "this is stored, but the running server";
   try {
@@ -181,7 +183,6 @@ async function doubtAbout(store: Store, folder: string, changes: Changes): Promi
   }
 }
 
-/** @throws Error when `more` isn't empty */
 export function checkEnd(command: string, more: string[], last = "the id"): void {
   if (more.length > 0)
     throw new Error(`${command} takes nothing after ${last}, but has ${shown(more.join(" "))}`);
@@ -191,7 +192,7 @@ type Cell = string | number | null;
 
 /**
  * Formats a list: as a JSON array with `--json`, otherwise as tab-separated rows with a header.
- * @param inWords formats a cell of the tab-separated rows; null is shown as a dash
+ * @param inWords formats a cell of a tab-separated row; null is shown as a dash
  * @throws Error for other arguments than `--json`
  */
 export function listed<Item>(

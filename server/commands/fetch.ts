@@ -133,7 +133,7 @@ async function fetchOffer(offer: Offer, options: FetchOptions, caller: Caller, n
   }
 }
 
-/** Downloads a file to `path`, unless the path exists. @param check throws if the complete file is wrong */
+/** Downloads a file to `path`, unless it exists. @param check throws if the downloaded file is wrong */
 async function downloadOnce(
   url: string,
   path: string,
@@ -146,10 +146,7 @@ async function downloadOnce(
   caller.say(`downloaded ${path}`);
 }
 
-/**
- * Returns the path of the downloaded totals; null if there are none, or they can't be used. Without totals, the release is
- * imported without a comparison.
- */
+/** Returns the path of the downloaded totals; null if there are none or they can't be used. */
 async function fetchTotals({ totalsUrl }: Offer, out: string, caller: Caller): Promise<string | null> {
   const without = "the release isn't compared with CMS's totals";
   if (totalsUrl === null) {
@@ -167,7 +164,9 @@ async function fetchTotals({ totalsUrl }: Offer, out: string, caller: Caller): P
   }
 }
 
-/** Makes a function that reports a download's progress by tenths. It reports nothing if the file's size is unknown. */
+/**
+ * Makes a function that reports a download's progress at each tenth. It reports nothing while the file's size is unknown.
+ */
 export function byteProgress(
   clock: Pick<Clock, "now">,
   tell: (line: string) => void,

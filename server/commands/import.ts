@@ -41,7 +41,7 @@ nothing is written.
 The registry in STATE_DIR (default: var) has all version numbers that were ever served. They aren't used again.
 `;
 
-/** @throws Error if the command line is wrong, or names a time after `now` */
+/** @throws Error if the command line is wrong, or names a year or month after `now` */
 export function parseOptions(args: string[], environment: NodeJS.ProcessEnv, now: Date): ImportOptions {
   const text = { type: "string" } as const;
   const flag = { type: "boolean", default: false } as const;
@@ -94,7 +94,10 @@ export function parseOptions(args: string[], environment: NodeJS.ProcessEnv, now
   };
 }
 
-/** Checks the year in a file's name, such as DY23 in MUP_OUT_RY25_P04_V10_DY23_Prov_Svc.csv. @throws Error */
+/**
+ * Checks `year` against the year in a file's name, such as DY23 in MUP_OUT_RY25_P04_V10_DY23_Prov_Svc.csv.
+ * @throws Error
+ */
 function checkDataYear(what: string, named: string, year: string): void {
   for (const [part, , digits] of path
     .basename(named)
@@ -103,7 +106,7 @@ function checkDataYear(what: string, named: string, year: string): void {
       throw wrongOption("--year", shown(year), `20${digits} for ${what} with ${part} in its name`);
 }
 
-/** Prints the snapshot's path on stdout, and everything else on stderr. */
+/** Imports a release. Prints the snapshot's path on stdout, and everything else on stderr. */
 export async function importAndPrint(options: ImportOptions, environment: NodeJS.ProcessEnv): Promise<void> {
   const known = registryOf(environment);
   const imported = await importFile(options, known);

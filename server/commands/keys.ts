@@ -17,7 +17,7 @@ import {
 } from "./account-options.ts";
 import { type Context, checkEnd, listed, overlapOptions, runCommand } from "./command.ts";
 
-/** The `keys` command: creates, lists, rotates, expires and revokes keys, and creates and changes their accounts. */
+/** The `keys` command: manages keys, and creates and changes their accounts. */
 
 const keyOptions = v.object({
   ...accountOptions.entries,
@@ -39,7 +39,7 @@ const expiryOptions = v.object({
 });
 
 /**
- * Returns the account that the options name. Makes a new account if there is none.
+ * Returns the account that the options name, or makes it if there is none.
  * @throws Error when the options are wrong, or differ from an existing account
  */
 function accountFor(options: AccountOptions, { store, settings, now }: Context) {
@@ -98,7 +98,7 @@ function update(args: string[], { store, settings }: Context): CommandOutput {
   };
 }
 
-/** Returns a key's state as it is shown. A valid key of a suspended account is shown as suspended. */
+/** Shows a valid key of a suspended account as suspended. */
 const shownState = (key: StoredKey, suspendedAt: number | null, now: Date) => {
   const state = keyState(key, now);
   return state === "active" && suspendedAt !== null ? "suspended" : state;
@@ -151,7 +151,10 @@ function revoke(args: string[], { store, now }: Context): CommandOutput {
   return { result: `revoked key ${key.id} of account ${key.name}\n` };
 }
 
-/** A later expiry makes an expired key work again. @throws Error when the key is revoked, or the time is past */
+/**
+ * An expired key works again if its new expiry is in the future.
+ * @throws Error when the key is revoked, or the time is past
+ */
 function expire([id, ...args]: string[], { store, now }: Context): CommandOutput {
   const key = findKey(store, "expire", id === undefined ? [] : [id]);
   const { at: asked } = readOptions("keys expire", expiryOptions, args);

@@ -1,7 +1,7 @@
 import { reasonOf } from "../../engine/query.ts";
 import { asksForHelp } from "../shared/settings.ts";
 
-/** Code that all commands share: help, errors on stderr, and closed output pipes. */
+/** What all commands share: help, errors on stderr, and closed output pipes. */
 
 // A reader such as head may stop reading early.
 for (const stream of [process.stdout, process.stderr])
@@ -18,7 +18,7 @@ function fail(message: string): void {
   say(message);
 }
 
-/** Runs a command, or prints its help. After an error, stderr has the error's message, and the exit code is 1. */
+/** Runs a command, or prints its help. After an error, the exit code is 1, and stderr has the message. */
 export async function runProgram(
   helpFor: (words: string[]) => string,
   run: (words: string[]) => void | Promise<void>,

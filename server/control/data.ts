@@ -9,16 +9,16 @@ import { registryOf } from "../store/registry.ts";
 import { closers, log, metrics, stdout, unlessStopping } from "./running.ts";
 import type { Health, State } from "./state.ts";
 
-/** Loads the snapshots in the folder. An empty default folder is filled with a sample first. */
+/** Loads the snapshots at a start. Fills an empty default folder with a sample first. */
 
 const sampleYears = [2023, 2024];
 /** How long a start retries to load files that change while they are loaded. */
 export const maxChangingMs = 5000;
-/** Minimum number of retries, even if they take longer than `maxChangingMs`. */
+/** Minimum number of these retries, even if they take longer than `maxChangingMs`. */
 const minFurtherLoads = 2;
 const changingPauseMs = 250;
 
-/** @throws DataError when there is no snapshot to serve, and none will be made */
+/** @throws DataError when DATASETS_DIR is set, and has no snapshots */
 export function checkSnapshots({ DATASETS_DIR: datasetsDir, isDefaultDatasetsDir }: Settings): void {
   if (isDefaultDatasetsDir || listSnapshots(datasetsDir).length > 0) return;
   throw new DataError(
@@ -29,8 +29,7 @@ export function checkSnapshots({ DATASETS_DIR: datasetsDir, isDefaultDatasetsDir
 }
 
 /**
- * Loads the snapshots of DATASETS_DIR that a start waits for. These are the versions in the registry, or all files if
- * none of these versions can be served.
+ * Loads the snapshots that a start waits for: the versions in the registry, or all files if none of these can be served.
  * @throws DataError when none can be loaded
  */
 export async function loadData(

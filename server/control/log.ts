@@ -2,22 +2,21 @@ import type { Socket } from "node:net";
 import { isatty, ReadStream } from "node:tty";
 import pino, { type Logger } from "pino";
 
-/** Maximum bytes buffered for a slow reader. Lines beyond it are dropped. */
+/** Maximum bytes buffered for a slow reader. Further lines are dropped. */
 export const maxWaitingBytes = 2 ** 20;
 /** Maximum wait at exit for a reader that has stopped reading. */
 const maxFlushMs = 500;
 const flushStepMs = 5;
 
 /**
- * Writes lines to stdout or stderr without waiting for a reader. A line is lost if the reader is gone or slow, or the disk
- * is full. Node's own stdout and stderr would wait on a stopped terminal, so a terminal is written through a ReadStream.
+ * Writes lines to stdout or stderr without waiting for a reader. A line is lost if the reader is gone or slow, or the
+ * disk is full. A terminal is written through a ReadStream, because Node's own streams would wait for a stopped terminal.
  */
 export class Output {
   readonly isTerminal: boolean;
   readonly #stream: Socket;
   readonly #onDrop: () => void;
 
-  /** @param onDrop called for each line that is lost */
   constructor(descriptor: 1 | 2, onDrop: () => void) {
     const standard = descriptor === 1 ? process.stdout : process.stderr;
     this.isTerminal = isatty(descriptor);
@@ -58,7 +57,7 @@ export function logTo(output: Output): Logger {
 const isStack = (name: string, value: unknown): value is string =>
   name === "stack" && typeof value === "string";
 
-/** Formats a line of the log for a terminal. */
+/** Formats a JSON line of the log for a terminal. */
 export function readable(line: string): string {
   const { level, time, msg, ...details } = JSON.parse(line);
   const grave = printable(String(level)).toUpperCase().padEnd(5);
@@ -74,7 +73,7 @@ function shownValue(value: unknown): string {
   return typeof value === "string" && /^[!#-<>-~]+$/.test(value) ? value : printable(JSON.stringify(value));
 }
 
-/** Escapes characters that a terminal could take for commands. */
+/** Escapes characters that a terminal could take for control codes. */
 function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}]/gu, (found) => `\\u{${found.codePointAt(0)?.toString(16)}}`);
 }

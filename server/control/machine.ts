@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import * as v from "valibot";
 import { coreSettings, faultsOf, folder, givenIn } from "../shared/settings.ts";
 
-/** Checks that the addresses and folders that the settings name can be used on this machine. */
+/** Checks that this machine can use the settings' addresses and folders. */
 
 const listenable = v.checkAsync(canListen, "a name or an address of this machine, to listen on");
 
@@ -20,7 +20,7 @@ const table = {
   ),
 };
 
-/** @returns a line for each setting that is wrong on this machine */
+/** Returns a line for each setting that is wrong on this machine. */
 export async function machineFaults(environment: NodeJS.ProcessEnv): Promise<string[]> {
   const given = givenIn(coreSettings, environment);
   const { issues = [] } = await v.safeParseAsync(v.objectAsync(table), given, { abortPipeEarly: true });

@@ -15,7 +15,7 @@ import type { Health } from "./state.ts";
 /** Serves liveness, readiness, metrics and a part's pages to the operator. It needs no key, so it mustn't be public. */
 
 const maxConnections = 128;
-/** The longest time for a request to arrive. Without a limit, slow clients could take all connections. */
+/** Maximum time for a request to arrive. Without it, slow clients could take all connections. */
 const maxRequestMs = 2000;
 const keepAliveMs = 5000;
 /** Maximum pipelined requests that wait on a connection. A client that sends more is disconnected. */
@@ -23,11 +23,10 @@ export const maxWaitingRequests = 16;
 
 interface OpsOptions {
   isReady(): boolean;
-  /** Returns the data versions that were served before and can't be now, though their files are there. */
   lostVersions(): string[];
   metrics: Pick<Metrics, "text" | "contentType">;
   pages(): OpsPages | undefined;
-  /** Host names that requests may have, in addition to localhost and IP addresses. */
+  /** Host names that requests may use besides localhost and IP addresses. */
   allowedHosts: readonly string[];
 }
 
@@ -49,7 +48,7 @@ export function opsServer(options: OpsOptions): Server {
 
 export interface Operator {
   port: number;
-  /** The pages that the core doesn't serve, such as the console; undefined until the server is ready. */
+  /** A part's pages, such as the console; undefined until the server is ready. */
   pages: OpsPages | undefined;
 }
 
@@ -84,7 +83,7 @@ export async function listenOps(settings: Settings, health: Health): Promise<Ope
   return operator;
 }
 
-/** Answers a connection's requests one at a time. Answering them all together would block the thread. */
+/** Answers a connection's requests one at a time, because answering them together would block the thread. */
 function oneAtATime(answer: Answer): (request: IncomingMessage, response: ServerResponse) => void {
   const queues = new WeakMap<Socket, [IncomingMessage, ServerResponse][]>();
   return safely(async (request, response) => {
@@ -163,8 +162,8 @@ function reply(
 }
 
 /**
- * Returns why a request is refused: its host isn't allowed, or a page of another site sent it. Another site can give its
- * own host name this server's address (DNS rebinding).
+ * Returns why a request is refused; undefined if it isn't. The host must be allowed, because another site can give its
+ * host name this server's address (DNS rebinding). Pages of other sites are refused.
  */
 function refusalOf({ headers }: IncomingMessage, allowedHosts: readonly string[]): string | undefined {
   const { host, origin } = headers;

@@ -3,8 +3,8 @@ import { createServer, type ListenOptions, type Server } from "node:net";
 import { reasonOf } from "../../engine/query.ts";
 
 /**
- * Claims a free port until this process ends. Serving threads share a port by SO_REUSEPORT, so a second server could share
- * it unnoticed.
+ * Claims a free port until this process ends. Otherwise a second server could share it unnoticed, because serving threads
+ * share a port by SO_REUSEPORT.
  * @param port 0 for any free port
  * @throws Error when the port is taken or the address can't be listened on
  */
@@ -19,7 +19,7 @@ export async function claimPort(host: string, port: number): Promise<number> {
   }
 }
 
-/** Checks that nobody listens on a port. Finds a free port for 0. @throws Error when listening fails */
+/** Checks that nobody listens on a port, or finds a free port for 0. @throws Error when the port can't be used */
 async function findFree(host: string, port: number): Promise<number> {
   const probe = createServer();
   try {
@@ -34,8 +34,8 @@ async function findFree(host: string, port: number): Promise<number> {
 }
 
 /**
- * Claims a port by a socket in the abstract namespace (unix(7)). Such a socket has no file and only one owner, and ends
- * with its process.
+ * Claims a port by a socket in the abstract namespace (unix(7)). Such a socket has no file and one owner, and ends with
+ * its process. Returns false if another process has the port.
  */
 async function claim(host: string, port: number): Promise<boolean> {
   const mark = createServer().unref();

@@ -6,9 +6,9 @@ import { logTo, Output } from "./log.ts";
 
 /** Maximum seconds from SIGTERM to the end of the process. */
 export const maxStopSeconds = 10;
-/** Maximum time of all shutdown steps. The remaining second is for what runs before and after them. */
+/** Maximum time of all shutdown steps. A second is left for what runs before and after them. */
 const maxStopMs = (maxStopSeconds - 1) * 1000;
-/** Maximum time for one shutdown step. Afterwards the next steps, such as saving counts, run anyway. */
+/** Maximum time for one shutdown step. The next steps, such as saving counts, then run anyway. */
 const maxCloseMs = 7000;
 
 export const metrics = new Metrics();
@@ -16,7 +16,7 @@ const countDropped = () => metrics.logLinesDropped.inc();
 export const [stdout, stderr] = [new Output(1, countDropped), new Output(2, countDropped)];
 export const log = logTo(stderr);
 
-/** The shutdown steps. The step that is registered last runs first. */
+/** The shutdown steps. The last one registered runs first. */
 export const closers: (() => void | Promise<void>)[] = [];
 const stopping = new AbortController();
 
@@ -24,14 +24,14 @@ export function isStopping(): boolean {
   return stopping.signal.aborted;
 }
 
-/** Waits for a step of the start. @throws when the server is stopping */
+/** Waits for a step of the start. @throws an AbortError when the server is stopping */
 export async function unlessStopping<Result>(work: Promise<Result>): Promise<Result> {
   const result = await work;
   stopping.signal.throwIfAborted();
   return result;
 }
 
-/** Repeats `work` until the server ends, even after failures. */
+/** Repeats `work` until the server ends, also after failures. */
 export function repeat(what: string, everyMs: number, work: () => void | Promise<void>): void {
   let failure: string | undefined;
   const tryOnce = async () => {
@@ -49,8 +49,8 @@ export function repeat(what: string, everyMs: number, work: () => void | Promise
 }
 
 /**
- * Runs the shutdown steps and ends the process. The exit code is 1 if a step fails. A further call only sets the exit
- * code. If a step doesn't end in time, the process is killed.
+ * Runs the shutdown steps and ends the process. The exit code is 1 if a step fails. If a step takes too long, the process
+ * is killed. A second call only sets the exit code.
  */
 export async function end(exitCode: number, logEnd = () => log.info("stopped")): Promise<void> {
   if (exitCode > 0) process.exitCode = exitCode;

@@ -27,8 +27,8 @@ import { claimPort } from "./port.ts";
 import { closers, end, log, unlessStopping } from "./running.ts";
 
 /**
- * Maximum MB of V8's young generation. With 8 MB, the page thread would copy a page's objects several times before the page
- * is done.
+ * Maximum MB of V8's young generation. With 8 MB, the page thread's collections would copy a page's objects several
+ * times.
  */
 const [servingYoungGenerationMb, pageYoungGenerationMb] = [8, 16];
 const servingUrl = new URL("../serving/thread.ts", import.meta.url);
@@ -39,7 +39,7 @@ export const maxDrainMs = 5000;
 interface Owner {
   /** Called at most once for each thread, when the thread fails or ends unexpectedly. */
   fail(reason: string): void;
-  /** Replies to a post. Null if no part has pages. */
+  /** Replies to a POST. Null if no part has pages. */
   act(request: PortalRequest): Promise<PortalReply | null>;
   logAccess(access: Access): void;
   wait(waits: readonly Wait[]): void;
@@ -202,7 +202,7 @@ export class ServingThreads {
     this.#leaveGate(gate.open);
   }
 
-  /** Ends the threads' wait at the gate. @returns whether the gate was still shut */
+  /** Ends the threads' wait at the gate. @returns whether the gate was shut */
   #leaveGate(state: number): boolean {
     const waited = Atomics.compareExchange(this.#gate, 0, gate.shut, state) === gate.shut;
     Atomics.notify(this.#gate, 0);
@@ -214,8 +214,9 @@ export class ServingThreads {
   }
 
   /**
-   * Passes the served versions to all threads. Resolves when no thread answers from older images any more. The page thread
-   * comes first, so that no serving thread keeps a page that was written from older images than its own.
+   * Passes the served versions to all threads. Resolves when no thread answers from older images any more. Does nothing
+   * before the threads listen. The page thread comes first, so that no serving thread keeps a page written from older
+   * images than its own.
    */
   async publish(published: readonly PublishedVersion[]): Promise<void> {
     if (!this.#isListening) return;
@@ -224,8 +225,8 @@ export class ServingThreads {
   }
 
   /**
-   * Replaces the pages' files in all threads. The page thread comes first, as in `publish`. Does nothing before the
-   * threads listen.
+   * Replaces the pages' files in all threads, first in the page thread, as in `publish`. Does nothing before the threads
+   * listen.
    */
   async showPages(files: readonly WebFile[]): Promise<void> {
     if (!this.#isListening) return;
@@ -237,7 +238,7 @@ export class ServingThreads {
     if (this.#pageThread !== undefined) await ask([this.#pageThread], message, reply);
   }
 
-  /** Stops listening, answers the requests in flight for at most `maxDrainMs`, and waits for the threads to end. */
+  /** Stops listening, answers the requests in flight for at most `maxDrainMs`, and waits for the threads' end. */
   async stop(): Promise<void> {
     if (!this.#leaveGate(gate.ending)) {
       await Promise.race([

@@ -1,12 +1,10 @@
-/** Handles signals from the moment this module loads. The table in ../README.md says what each signal does. */
+/** Handles signals as soon as this module is loaded. ../README.md lists what each signal does. */
 
-/**
- * Signals that ask the server to stop. Before `onSignal.stop` is set to an orderly end, they end the process immediately.
- */
+/** Signals that ask the server to stop. They end the process immediately until `onSignal.stop` is replaced. */
 const stopSignals = ["SIGTERM", "SIGINT", "SIGQUIT", "SIGPWR", "SIGXCPU"] as const;
 /**
- * Signals that don't ask the server to stop. The system's default would end the process without saving. Node would open
- * its debugger on SIGUSR1; `server/node` turns this off for the time before this module loads.
+ * Signals to ignore, because the system's default would end the process without saving. On SIGUSR1, Node would open its
+ * debugger; `server/node` turns this off until this module is loaded.
  */
 const ignoredSignals = [
   "SIGUSR1",

@@ -11,12 +11,12 @@ import { StateGuard } from "../store/state-guard.ts";
 import { onlyACopy, Store } from "../store/store.ts";
 import { closers, isStopping, log, repeat } from "./running.ts";
 
-/** Opens the state, applies what commands change, and saves the counts. */
+/** Opens the state, applies commands' changes, and saves the counts. */
 
-/** Interval between checks for changes by commands. A command waits for the next check. */
+/** Interval of checks for commands' changes. A command waits for the next check. */
 const refreshMs = 100;
 export const saveMs = 1000;
-/** Interval between writes of changed counts. Written counts are on the disk after the next save. */
+/** Interval of writes of changed counts. They reach the disk with the next save. */
 export const writeMs = 100;
 /** A state older than this causes a warning at start. */
 const maxFreshMs = 3_600_000;
@@ -34,7 +34,7 @@ export class Health {
   isSaved = true;
   hasRoom = true;
   savedAtMs = performance.now();
-  /** The reason why the state's files can't be used; undefined while they can be used. */
+  /** Why the state's files can't be used; undefined while they can be used. */
   fault: string | undefined;
   /** Whether this server has never read the accounts that servers share, or can't store what it reads. */
   isUnread = () => false;
@@ -47,8 +47,8 @@ export class Health {
 }
 
 /**
- * Locks and opens the state, until a shutdown step closes it.
- * @param isShared whether servers share the state, so that this server has a copy of it
+ * Locks and opens the state. A shutdown step closes it.
+ * @param isShared whether servers share accounts, so that this state is a copy
  * @throws DataError when the state can't be used
  */
 export function openState({ STATE_DIR: stateDir, isTrial }: Settings, isShared: boolean): State {
@@ -74,7 +74,7 @@ export function openState({ STATE_DIR: stateDir, isTrial }: Settings, isShared: 
   return { store, guard };
 }
 
-/** Warns of an old state, which may come from a backup: keys that were revoked later are valid again. */
+/** Warns of an old state. If it comes from a backup, keys that were revoked later are valid again. */
 function warnOfAge(store: Store, nowMs: number): void {
   const savedMs = store.progress.savedAt();
   // A state that was saved in the future, by a clock that was ahead, isn't old.
@@ -86,7 +86,7 @@ function warnOfAge(store: Store, nowMs: number): void {
   );
 }
 
-/** Makes everything durable before the server is ready. On a full disk, the server starts, but isn't ready. */
+/** Makes everything durable before the server is ready. With a full disk, the server isn't ready. */
 export function settleState(health: Health, { store, guard }: State): void {
   try {
     guard.checkpoint(store);

@@ -29,19 +29,19 @@ import { Health, keepState, openState, saveAtEnd, settleState } from "./state.ts
 const scanMs = 500;
 
 /**
- * V8's helper threads, which compile and collect garbage for all other threads. When this module loads, the process has
- * only these threads and this one.
+ * V8's helper threads, which compile and collect garbage for all threads. Only they and this thread exist when this
+ * module is loaded.
  */
 const helpers = threadIds().filter((id) => id !== process.pid);
 /**
- * Nice value of V8's helper threads while requests are answered. At the same priority, they would delay a serving thread
- * while they compile new code. Their priority is higher than a loader thread's, because a serving thread's garbage
- * collection waits for them.
+ * Nice value of V8's helper threads while requests are answered. At the serving threads' priority, they would delay these
+ * by compiling. The value is below a loader thread's, because a serving thread's garbage collection waits for the
+ * helpers.
  */
 const helperNice = 10;
 
 /**
- * Makes the account `demo` in a trial that never had an account, unless servers share accounts.
+ * Makes the account `demo` in a trial without any account before, unless servers share accounts.
  * @returns the account's key; undefined if no account was made
  */
 function createDemo({ isTrial }: Settings, isShared: boolean, store: Store): string | undefined {
@@ -199,7 +199,7 @@ async function main(parts: readonly Part[], words: string[]): Promise<void> {
   await start(configuration);
 }
 
-/** Starts the server that the process's arguments and environment ask for. If that fails, ends the process. */
+/** Starts the server by the process's arguments and environment. If that fails, ends the process. */
 export async function run(parts: readonly Part[]): Promise<void> {
   try {
     await main(parts, process.argv.slice(2));

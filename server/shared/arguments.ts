@@ -2,13 +2,16 @@ import { type ParseArgsConfig, parseArgs } from "node:util";
 import * as v from "valibot";
 import { DataError, reasonOf, shown } from "../../engine/query.ts";
 
-/** Returns how a command was called, for its help: through npm, or by the package's own command. */
+/** Returns how a command was called, for its help: through npm, or as `hcqs`. */
 export function calledAs(name: string): string {
   if (process.env.npm_lifecycle_event !== name) return `hcqs ${name}`;
   return name === "start" ? "npm start" : `npm run --silent ${name} --`;
 }
 
-/** Parses a command line. @throws Error when the command line doesn't match the configuration, or repeats an option */
+/**
+ * @param expected names what the command takes, for errors
+ * @throws Error when the command line doesn't match the configuration, or repeats an option
+ */
 export function parsedArguments<Config extends ParseArgsConfig>(
   command: string,
   config: Config,
@@ -67,14 +70,11 @@ export function readFileName(command: string, args: string[], expected: string):
   return file;
 }
 
-/**
- * Makes the error for a wrong value of an option, in the same form as for a setting.
- * @param value as `shown` gives it
- */
+/** Makes the error for a wrong value of an option, worded as for a setting. @param value as `shown` gives it */
 export const wrongOption = (name: string, value: string, expected: string) =>
   new Error(`${name} is ${value}, expected ${expected}`);
 
-/** Runs a check of an option's value. A DataError of the check is thrown in the form of `wrongOption`. */
+/** Runs a check of an option's value. Turns a DataError of the check into a `wrongOption`. */
 export function checkedOption<Result>(name: string, check: () => Result): Result {
   try {
     return check();

@@ -1,4 +1,4 @@
-/** An account's field of the same name has the address, or null. */
+/** Ways to deliver an event. An account's field of the same name has the address, or null. */
 export const channels = ["webhook", "email"] as const;
 export type Channel = (typeof channels)[number];
 

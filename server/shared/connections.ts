@@ -1,13 +1,16 @@
 import { readFileSync } from "node:fs";
 import { DataError } from "../../engine/query.ts";
 
-/** Counts open connections, and the bytes that wait for slow clients, across threads. Refuses too many connections. */
+/**
+ * Counts open connections, and the bytes that wait for slow clients, over all threads. Refuses connections beyond a
+ * maximum.
+ */
 
-/** Maximum file descriptors reserved for the state, snapshots, webhooks, the operator's listener and the log. */
+/** Maximum file descriptors that are kept free of client connections, such as for the state, snapshots and webhooks. */
 export const reservedDescriptors = 256;
 export const descriptorsPerThread = 16;
 const defaultMaxDescriptors = 1024;
-/** Minimum file descriptors in addition to those of the threads, for the modules, a load and a few clients. */
+/** Minimum file descriptors in addition to those of the threads. */
 export const minDescriptors = 64;
 const [openWord, refusedWord, waitingWord, cutWord] = [0, 1, 2, 3];
 /** Maximum bytes of answers that wait for clients that read slowly, in all threads. */
@@ -52,7 +55,10 @@ export class Connections {
     Atomics.add(this.#words, cutWord, 1);
   }
 
-  /** Counts a new connection. A refused connection counts until it is closed. @returns false if it is refused */
+  /**
+   * Counts a new connection. The caller closes a refused connection, and calls `leave` for it, too.
+   * @returns false if the connection is refused
+   */
   enter(): boolean {
     if (Atomics.add(this.#words, openWord, 1) < this.max) return true;
     Atomics.add(this.#words, refusedWord, 1);
@@ -65,7 +71,7 @@ export class Connections {
 }
 
 /**
- * Computes how many clients may be connected, from the limit of open files (getrlimit(2)).
+ * Computes how many clients may be connected, from the process's limit of open files (getrlimit(2)).
  * @throws DataError when the limit is too low for the threads
  */
 export function maxConnections(threads: number): number {

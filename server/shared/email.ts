@@ -1,11 +1,11 @@
-/** An e-mail. The code that sends e-mails is in `mail.ts`, which is loaded only where e-mails are sent. */
+/** The type of an e-mail. It isn't in `mail.ts`, because that file loads the mail library. */
 
 export interface Email {
   /** An address that `emailAddress` accepts. */
   to: string;
   subject: string;
   text: string;
-  /** An id that is the same on all tries, so that a receiver can recognise a duplicate. */
+  /** The same on all tries, so that a receiver can recognise a duplicate. */
   id: string;
 }
 

@@ -47,7 +47,6 @@ export class Mailer {
   }
 
   /**
-   * Sends an e-mail.
    * @returns the server's status code
    * @throws UnknownRecipient; the signal's reason after an abort; Error at the deadline and after other failures
    */

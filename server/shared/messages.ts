@@ -2,10 +2,7 @@ import type { MessagePort } from "node:worker_threads";
 import type { Changes } from "../../engine/query.ts";
 import type { ShareLimits } from "./plans.ts";
 
-/**
- * Messages between the control thread and the threads that it starts. Buffers are in shared memory, so they aren't
- * copied.
- */
+/** Messages between the control thread and the threads that it starts. Buffers are shared memory, and aren't copied. */
 
 export interface SnapshotFile {
   bytes: Uint8Array;
@@ -21,11 +18,11 @@ export interface PublishedVersion {
   /** Time of the load in ISO 8601. */
   loadedAt: string;
   file: SnapshotFile;
-  /** The previous revision and the changes since then; null if the previous revision isn't served. */
+  /** Comparison with the previous revision; null if that isn't served. */
   previous: Previous | null;
 }
 
-/** States of the gate in shared memory, at which listening threads wait until they may answer or must end. */
+/** States of the gate in shared memory. Listening threads wait at the gate until they may answer or must end. */
 export const gate = { shut: 0, open: 1, ending: 2 } as const;
 
 export interface ThreadCode {
@@ -98,7 +95,7 @@ export interface PortalReply {
 
 export interface WebFile {
   path: string;
-  /** Header lines without Content-Length and without the last line break. */
+  /** Header lines, except Content-Length, without a line break at the end. */
   head: string;
   /** Bytes in shared memory. Files below 1 KiB have only `identity`. */
   bodies: { identity: Uint8Array; br?: Uint8Array; gzip?: Uint8Array };
@@ -182,8 +179,8 @@ export interface FailedLoad {
   type: "failed";
   /** Whether the file is at fault, and not the system. */
   isRefused: boolean;
-  /** Whether the thread's memory can be trusted and isn't full, so that the thread can load the next file. */
+  /** Whether the thread can load the next file. It can't if its memory may be full or damaged. */
   isThreadFit: boolean;
-  /** The parts of a DataError; if the system is at fault, the file's name and the reason. */
+  /** A DataError's subject, found and expected; if the system is at fault, the file's name and the reason. */
   words: string[];
 }

@@ -1,4 +1,4 @@
-/** Lets an event pass if fewer events than the limit passed in the preceding second. */
+/** Lets at most `max` events pass in any second. */
 export class PerSecond {
   readonly #passedMs: Float64Array;
   #oldest = 0;

@@ -1,6 +1,6 @@
 /** The ceilings of the plans. The plan `portal` is meant for the account that visitors without a key share. */
 
-/** Requests per second (`burst`) and per month (`quota`) by plan; undefined if each account has its own numbers. */
+/** Requests per second (`burst`) and per month (`quota`) by plan; undefined if the accounts have their own numbers. */
 export const plans = {
   free: { burst: 10, quota: 10_000 },
   developer: { burst: 50, quota: 1_000_000 },
@@ -19,9 +19,9 @@ export const maxBurst = 1_000_000;
 /** The largest quota of an account in requests per month, because the counters have 32 bits. */
 export const maxQuota = 2_000_000_000;
 
-/** Maximum requests from one address with the key that all visitors of the pages share. */
+/** Limits of one address that uses the key of all visitors. */
 export interface ShareLimits {
-  /** Requests per second, by which the address's bucket is refilled; 0 for no limit. */
+  /** Requests per second that refill the address's bucket; 0 for no limit. */
   perSecond: number;
   /** Requests per UTC day; 0 for no limit. */
   perDay: number;

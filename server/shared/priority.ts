@@ -3,9 +3,8 @@ import { getPriority, setPriority } from "node:os";
 import { basename } from "node:path";
 
 /**
- * Lowers the priorities of threads that compete with serving threads for a core. Linux has a nice value for each thread.
- * A thread begins with the nice value of the thread that made it. Without privileges, no nice value can be lowered
- * again.
+ * Lowers the priorities of threads that compete with serving threads for a core. On Linux each thread has a nice value,
+ * which it inherits from the thread that made it. Without privileges, a nice value can't be lowered again.
  */
 
 export function threadIds(): readonly number[] {
@@ -16,7 +15,7 @@ export function threadIds(): readonly number[] {
   }
 }
 
-/** Returns the system's id of the calling thread, in a list that is empty if the id isn't known. */
+/** Returns the system's id of the calling thread in a list; an empty list if the id isn't known. */
 export function ownThread(): readonly number[] {
   try {
     return [Number(basename(readlinkSync("/proc/thread-self")))];

@@ -8,7 +8,7 @@ import { measureMemory, runInNewContext } from "node:vm";
 export const http = process.getBuiltinModule("node:http");
 
 const heapWatchMs = 250;
-/** Share of its limit at which a heap counts as full. At the limit, V8 might end the process without a line in the log. */
+/** Share of its limit at which a heap counts as full. At the limit, V8 might end the process without a log line. */
 const maxHeapShare = 0.8;
 
 /** Returns a steady clock in milliseconds that is the same in all threads, unlike `performance.now()`. */
@@ -23,8 +23,8 @@ export function threadCpuMs(): number {
 }
 
 /**
- * Begins to collect this thread's garbage in short steps between other work. Node has no function for this, so the thread
- * measures its memory, which needs a whole collection.
+ * Begins to collect this thread's garbage in short steps between other work. Node has no function for this, but a
+ * measurement of the memory needs a whole collection.
  */
 export function collectGarbageSoon(): void {
   // Suppresses Node's warning that `measureMemory` may change.
@@ -44,7 +44,7 @@ function collectGarbage(): void {
 
 export class OutOfMemory extends Error {}
 
-/** Checks this thread's heap regularly. Throws OutOfMemory, uncaught, if it is nearly full after a collection. */
+/** Checks this thread's heap regularly. Throws an uncaught OutOfMemory if the heap is nearly full after a collection. */
 export function watchHeap(): void {
   const isFull = () => {
     const { used_heap_size, heap_size_limit } = getHeapStatistics();

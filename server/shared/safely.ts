@@ -2,7 +2,7 @@ export function stackOf(error: unknown): string {
   return error instanceof Error ? String(error.stack) : String(error);
 }
 
-/** Wraps a callback, so that its exceptions and rejections go to `onError` and don't end the process. */
+/** Wraps a callback, so that its exceptions and rejections go to `onError` instead of ending the process. */
 export function safely<Args extends unknown[]>(
   work: (...args: Args) => unknown,
   onError: (error: unknown, ...args: Args) => void,

@@ -14,11 +14,11 @@ export function wholeNumber(min: number, max: number) {
   );
 }
 
-/** Seconds may have any number of decimals, such as the six that Python writes. */
+/** Seconds may have any number of decimals, because Python writes six. */
 const isoForm = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/;
 const aTimeInRange = "a time that exists, from 1970-01-01 to 9999-12-31 in UTC";
 
-/** Whether a time exists and is in the allowed years. JavaScript would turn 31 April into 1 May. */
+/** Whether a time exists and is in the allowed years. JavaScript would read 31 April as 1 May. */
 function isInRange(text: string): boolean {
   const day = text.slice(0, 10);
   const midnight = new Date(`${day}T00:00:00Z`);
@@ -29,7 +29,7 @@ function isInRange(text: string): boolean {
   return ms >= 0 && ms <= maxTimeMs;
 }
 
-/** Makes a schema that parses a time in ISO 8601 form into Unix milliseconds. Parts of a millisecond are cut off. */
+/** Makes a schema that parses a day, or a time with its zone, in ISO 8601 form into Unix milliseconds, rounded down. */
 export function time(expected = "a time such as 2027-01-31T00:00:00Z") {
   return v.pipe(
     v.string(expected),

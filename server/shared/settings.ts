@@ -6,7 +6,7 @@ import { isPlainPath, pathExpected } from "./paths.ts";
 import { emailAddress, wholeNumber } from "./schemas.ts";
 import { escapes, writtenUrl } from "./urls.ts";
 
-/** Settings by their variables' names. A schema has the default, and the description for `--help`. */
+/** Settings by their variables' names. A schema includes the default, and the description for `--help`. */
 export type SettingTable = Record<string, v.GenericSchema<string | undefined, unknown>>;
 export type ValuesOf<Table extends v.ObjectEntries> = Readonly<
   v.InferOutput<v.ObjectSchema<Table, undefined>>
@@ -65,7 +65,7 @@ export const trueOrFalse = v.pipe(
 
 /**
  * Makes a setting whose value never appears in messages.
- * @param parse throws a DataError, whose `found` appears in place of the value
+ * @param parse throws a DataError; messages show its `found` in place of the value
  */
 export function secretSetting<Value>(about: string, parse: (text: string) => Value) {
   const parsed = v.rawTransform<string, Value>(({ dataset, addIssue, NEVER }) => {
@@ -228,8 +228,8 @@ export function readTable<Table extends SettingTable>(
 }
 
 /**
- * Returns the values of a table's settings in the environment. Empty values count as unset, except paths: an empty
- * STATE_DIR must not begin a trial in the default folder.
+ * Returns the values of a table's settings in the environment. Empty values count as unset, except paths: with an empty
+ * STATE_DIR, a server must not begin a trial.
  */
 export function givenIn(table: SettingTable, environment: NodeJS.ProcessEnv): Record<string, string> {
   const given: Record<string, string> = {};
@@ -260,7 +260,9 @@ const urlParts = /^(.*?(?:https?:[/\\]*|:[/\\]+|^[/\\]{2,}))([^/\\?#]*)(.*)$/is;
 /** Matches what follows a host and isn't a port, such as a password. */
 const otherThanPort = /:(?!(?:[0-5]?\d{1,4}|6[0-5]\d{3})?$)[^\]]*$/s;
 
-/** Formats a setting's value for messages. Leaves out what could be a secret in a URL, and the URLs after it in a list. */
+/**
+ * Formats a setting's value for messages. Leaves out possible secrets in a URL, and the list's entries after that URL.
+ */
 export function shownSetting(value: string): string {
   const text = /[:/\\]\S*@/.test(value) ? withoutCredentials(value) : value;
   const entries: string[] = [];

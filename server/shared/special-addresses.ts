@@ -1,10 +1,10 @@
 import { BlockList, isIP, isIPv4 } from "node:net";
 
 /**
- * IPv4 networks that webhooks may not be in, because their addresses may lead to the server or its own network. Among
- * them are all networks in IANA's registries of special-purpose addresses, even globally reachable networks. The
- * registries are below https://www.iana.org/assignments/: iana-ipv4-special-registry, iana-ipv6-special-registry,
- * multicast-addresses and ipv6-address-space.
+ * IPv4 networks that webhooks may not be in, because their addresses may lead to the server or its network. These include
+ * all special-purpose networks. The sources of this list and the next are IANA's registries below
+ * https://www.iana.org/assignments/: iana-ipv4-special-registry, iana-ipv6-special-registry, multicast-addresses and
+ * ipv6-address-space.
  */
 const specialIPv4 = listOf(
   "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24",
@@ -13,7 +13,7 @@ const specialIPv4 = listOf(
   // This public address isn't in a registry. On a virtual machine of Azure, it leads to the machine's host.
   "168.63.129.16/32",
 );
-/** IPv6 networks that webhooks may not be in, from the same registries. */
+/** IPv6 networks that webhooks may not be in. */
 const specialIPv6 = listOf(
   // All addresses except 2000::/3, the global unicast addresses.
   "::/3 4000::/2 8000::/1",
@@ -36,8 +36,8 @@ function familyOf(address: string): "ipv4" | "ipv6" {
 }
 
 /**
- * Tells whether an address is a loopback address, in another special-purpose network, or public. An IPv4 address in
- * IPv6 form counts as IPv4.
+ * Tells whether an address is a loopback address, another special-purpose address, or public. An IPv4-mapped IPv6 address
+ * counts as IPv4.
  * @throws RangeError when the text isn't an IP address
  */
 export function reachOf(address: string): "loopback" | "special" | "public" {

@@ -32,8 +32,8 @@ const keyFaults = ["missing", "malformed", "unknown", "inactive"] as const;
 export type KeyFault = (typeof keyFaults)[number];
 
 /**
- * Kinds of work that a serving thread does in pieces, in addition to answering. `file`: a further part of a file.
- * `publication`: a step of taking over published data versions. Requests wait while a piece is done.
+ * Kinds of a serving thread's work besides answering. `file`: a further part of a file. `publication`: a step of taking
+ * over published data versions. Requests wait while a piece of work is done.
  */
 const works = ["file", "publication"] as const;
 export type Work = (typeof works)[number];
@@ -43,16 +43,16 @@ export const bucketBounds: readonly number[] = Array.from({ length: 25 }, (_, i)
 const buckets = bucketBounds.length + 1;
 
 const cacheLineWords = 8;
-/** A block begins with the counts of 429s by reason. The counts of 401s by reason follow. */
+/** A block begins with the counts of 429s and then of 401s, by reason. */
 const refusalWords = cacheLineWords;
 /**
- * After the counts by reason comes a cell for each kind of work, and then for each route and status. A cell has answers,
- * bytes, timed milliseconds and buckets.
+ * A cell for each kind of work follows, then one for each route and status. It has answers, bytes, timed milliseconds and
+ * buckets.
  */
 const [countWord, bytesWord, timeWord, bucketsWord] = [0, 1, 2, 3];
 const cellWords = Math.ceil((bucketsWord + buckets) / cacheLineWords) * cacheLineWords;
 
-/** A block ends with the counts of 429s by account slot. Pages of memory that nobody writes to take no room. */
+/** A block ends with the counts of 429s by account slot. Memory pages that nobody writes to take no memory. */
 const accountWords = maxAccounts;
 
 const cellOfWork = (work: number) => refusalWords + work * cellWords;
@@ -62,16 +62,13 @@ const cellOf = (route: number, status: number) =>
 const placeOfStatus = new Uint8Array(1000);
 for (const [i, status] of statuses.entries()) placeOfStatus[status] = i + 1;
 
-/**
- * A thread times all requests up to this number per second. It samples further requests, because timing all would cost
- * more.
- */
+/** Requests per second up to which a thread times all. It samples further requests, because timing all costs more. */
 export const maxTimedEach = 1000;
-/** On average, one of this many further requests is timed. The choice is random. */
+/** On average, one of this many further requests is timed, chosen at random. */
 export const busyStride = 16;
 const untimed = -1;
 
-/** Statuses that alerts name. They are shown before they occur, so that the first occurrence shows as a rise. */
+/** Statuses that alerts name. They are shown from the start, so that the first occurrence shows as a rise. */
 const alertedStatuses = ["500", "503"];
 
 export class ThreadTraffic {
@@ -108,7 +105,7 @@ export class ThreadTraffic {
     if (begun !== untimed) this.#time(cell, begun);
   }
 
-  /** Begins timing a request for `answeredLater`. @param begun what `begin` returned for this request */
+  /** Begins timing a request for `answeredLater`. @param begun what `begin` returned for the request */
   beginLater(begun = untimed): number {
     if (begun === untimed) return this.#nowMs();
     // The next request is timed in place of this one, which may never be answered.
@@ -125,7 +122,7 @@ export class ThreadTraffic {
     this.#addTime(cellOfWork(works.indexOf(work)), tookMs, 1);
   }
 
-  /** Adds bytes to an answer that was counted before. */
+  /** Adds bytes to an answer that is counted already. */
   sent(route: number, status: number, bytes: number): void {
     this.#words[cellOf(route, placeOfStatus[status]) + bytesWord] += bytes;
   }

@@ -1,15 +1,15 @@
-/** Reads URLs with passwords as they are written. A URL parser reads what follows a raw `#` as the fragment. */
+/** Reads URLs as they are written. A URL parser would take a raw `#` in a password for the start of the fragment. */
 
 export interface WrittenUrl {
   /** The user and the password, still escaped, with the `@`; empty if there are none. */
   login: string;
   /** The hosts, each with its port if it has one. */
   hosts: string[];
-  /** What follows the hosts: empty, or a path, perhaps with a query. */
+  /** What follows the hosts: a path, perhaps with a query, or nothing. */
   rest: string;
 }
 
-/** How to write characters that may be misread in a password. */
+/** How to write characters of a password that a parser may misread. */
 export const escapes = "in a password %23 for #, %3F for ?, %25 for %, %2F for /, %3A for :, %40 for @";
 
 const form = /^[a-z]+:\/\/([^@/?#\\\s\p{Cc}]*@)?([^@/?#\\\s\p{Cc}]+)(\/[^#\\\s\p{Cc}]*)?$/u;
@@ -17,9 +17,7 @@ const form = /^[a-z]+:\/\/([^@/?#\\\s\p{Cc}]*@)?([^@/?#\\\s\p{Cc}]+)(\/[^#\\\s\p
 const hostForm =
   /^(?:[\w.%-]+|\[[\da-f:.]+\])(?::(?:[1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5]))?$/i;
 
-/**
- * Splits a URL. Returns undefined for another text, and if a parser might read the URL otherwise than it is written.
- */
+/** Splits a URL. Returns undefined if the text is none, or a parser might read it otherwise than it is written. */
 export function writtenUrl(text: string): WrittenUrl | undefined {
   const [, login = "", hosts = "", rest = ""] = form.exec(text) ?? [];
   const all = hosts.split(",");

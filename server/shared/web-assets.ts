@@ -34,9 +34,9 @@ export interface Assets {
 }
 
 /**
- * Bundles the pages of a part of the server: each module and style sheet in `browser/pages`, with all that it imports.
- * The result is cached by its sources.
- * @param base the path that the URLs of the assets begin with; it ends with a slash
+ * Bundles the pages of a part of the server: each module and style sheet in `browser/pages`, with its imports. The
+ * bundles are cached by a hash of their sources.
+ * @param base the start of the assets' URLs, with a slash at its end
  * @param part the part's folder, below `server/`
  * @param added the texts of further files by their names
  */
@@ -77,7 +77,7 @@ const pathsIn = (folder: string) =>
     .map((one) => join(one.parentPath, one.name))
     .sort();
 
-/** Files outside the pages' folders on which bundles depend: modules, and the versions of npm packages. */
+/** Files outside the pages' folders on which bundles depend: modules, and the npm packages' versions. */
 const otherSources = [
   "../datasets/cms/columns.ts",
   "../datasets/cms/statements.ts",
@@ -133,11 +133,10 @@ export interface PageOptions {
   body: readonly string[];
   /** The entry with the page's style sheet. */
   style: string;
-  /** Undefined for a page without a script. */
   script?: string;
   /** Origins of pages that may show this page in a frame. */
   framedBy?: readonly string[];
-  /** Settings for the page's script. The element `settings` has them as JSON. */
+  /** Settings for the page's script. It finds them as JSON in the element `settings`. */
   settings?: object;
 }
 
@@ -155,10 +154,10 @@ export function headOf(title: string, description: string): string {
   ].join("\n");
 }
 
-/** Writes a value as JSON for a script element of a page. `<` is escaped, because `</script>` would end the element. */
+/** Writes a value as JSON for a script element. Escapes `<`, because `</script>` would end the element. */
 export const scriptJson = (value: object | string) => JSON.stringify(value).replaceAll("<", "\\u003c");
 
-/** @returns the page, and the parts of its HTML around the head's texts and the body */
+/** @returns the page's file, and the HTML before the head's texts, between these and the body, and after the body */
 export function pageOf(assets: Assets, path: string, options: PageOptions) {
   const { head, body, style, script, framedBy = [], settings = {} } = options;
   const policy = [

@@ -3,7 +3,7 @@ import { brotliCompressSync, gzipSync, constants as zlib } from "node:zlib";
 import { kept } from "../strip-cache.js";
 import type { WebFile } from "./messages.ts";
 
-/** Makes web files in shared memory. */
+/** Makes web files in shared memory, with their compressed forms. */
 
 const minCodedBytes = 1024;
 /** The best quality would take a second longer for all files together, and make them 7 % smaller. */
@@ -16,7 +16,7 @@ const security = [
   "Cross-Origin-Opener-Policy: same-origin",
 ];
 
-/** @param lifetime whether the content of the path ever changes @param headers more header lines */
+/** @param lifetime whether the content of the path ever changes @param headers further header lines */
 export function webFile(
   path: string,
   type: string,

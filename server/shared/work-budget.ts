@@ -1,6 +1,6 @@
 /**
- * A budget of time for work that counts against no quota. It fills steadily. The cost of work is known only afterwards, so
- * the last work may overdraw the budget.
+ * A budget of time for work that counts against no quota. It fills steadily. Work may overdraw it, because its cost is
+ * known only afterwards.
  */
 export class WorkBudget {
   readonly #msPerSecond: number;
@@ -11,7 +11,7 @@ export class WorkBudget {
   /**
    * @param msPerSecond milliseconds of work per second
    * @param maxMs milliseconds of work that may be saved up
-   * @param firstMs milliseconds of work at the beginning, when code that isn't compiled yet makes work slow
+   * @param firstMs milliseconds of work at the start, when code that isn't compiled yet is slow
    */
   constructor(msPerSecond: number, maxMs: number, firstMs = maxMs) {
     this.#msPerSecond = msPerSecond;

@@ -3,7 +3,7 @@ import { type FileHandle, lstat, open, readdir, stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { DataError, maxSnapshotFileBytes, reasonOf, systemCode } from "../../engine/query.ts";
 
-/** Reads the snapshots' folder. Only regular files are read, and opening a FIFO doesn't wait for its writer. */
+/** Reads the snapshots' folder. Reads regular files only, and never waits for a FIFO's writer. */
 
 function isSnapshotName(name: string): boolean {
   return name.endsWith(".parquet") && !name.startsWith(".");
@@ -23,7 +23,7 @@ export function listSnapshots(folder: string): string[] {
 }
 
 export interface FileState {
-  /** One text with the file's device, inode, and size. A file that isn't regular has its kind in place of the size. */
+  /** The file's device, inode and size in one text. A file that isn't regular has its kind instead of the size. */
   identity: string;
   /** `identity` and, for a regular file, the time of the last modification. */
   signature: string;
@@ -35,17 +35,17 @@ export interface FileState {
   otherThanFile: string | undefined;
 }
 
-/** How often the folder is read at most. Some file systems list files that they don't find. */
+/** Maximum reads of the folder. Some file systems list files that they then don't find. */
 const maxLooks = 3;
 /**
- * The state of a file whose name isn't UTF-8, so that it can't be found. It is refused, because the name states no data
- * version.
+ * The state of a file that can't be found by its name, because the name isn't UTF-8. The file is refused later, because
+ * the name states no data version.
  */
 const unfindable: FileState = { identity: "", signature: "", exact: "", otherThanFile: undefined };
 
 /**
- * Reads the state of each snapshot file in a folder, or the system's error for the file, by name. If a file vanishes
- * meanwhile, the folder is read again, because it may be vanishing as a whole.
+ * Reads the state of each snapshot file in a folder, by name. A file that can't be read has the system's error instead.
+ * If a file vanishes meanwhile, reads the folder again, because the whole folder may be vanishing.
  * @throws Error of the system
  */
 export async function listStates(folder: string): Promise<Map<string, FileState | Error>> {
@@ -110,7 +110,7 @@ export interface Wanted {
   name: string;
   path: string;
   onRows: (rows: number) => void;
-  /** Whether requests are answered during the load. The load mustn't delay them. */
+  /** Whether requests are answered during the load, and mustn't be delayed. */
   isBackground: boolean;
 }
 

@@ -8,7 +8,7 @@ import type { FailedLoad, FromLoad, LoadData, LoadedSnapshot } from "../shared/m
 import { safely } from "../shared/safely.ts";
 import { kept } from "../strip-cache.js";
 
-/** Runs in a loader thread: reads a snapshot file, verifies it, and builds its image. */
+/** Runs in a loader thread: reads and verifies a snapshot file, and builds its image. */
 
 function readFile({ name, fd, size, maxBytes }: LoadData): Uint8Array {
   if (size > maxBytes)

@@ -8,8 +8,8 @@ import { safely } from "../shared/safely.ts";
 import { type OpenFile, openFile, type Wanted } from "./folder.ts";
 
 /**
- * Loads snapshot files in a thread, one after the other. The thread ends when no file waits, because its memory is
- * freed only then. It also ends after a load that may have left it unusable.
+ * Loads snapshot files in a thread, one after the other. The thread's memory is freed only when it ends, so it ends when
+ * no file waits. It also ends after a load that may have left it unusable.
  */
 
 const megabyte = 2 ** 20;
@@ -20,11 +20,11 @@ export const maxLoadMs = 600_000;
 const maxEndMs = 1000;
 const maxYoungGenerationSizeMb = 8;
 /**
- * Nice value of a thread that loads while requests are answered. On a core that serving threads use all the time, it still
- * gets some time, so that a load ends.
+ * Nice value of a thread that loads while requests are answered. Even on a core that serving threads use all the time, it
+ * leaves the load some time.
  */
 const backgroundNice = 15;
-/** Bytes of memory of a thread that has read nothing yet. */
+/** Bytes of memory of a thread that hasn't read anything. */
 const threadBytes = 40 * megabyte;
 
 type EndOfLoad = Exclude<FromLoad, { type: "progress" }>;
@@ -52,8 +52,8 @@ export class Loader {
   }
 
   /**
-   * Loads a file. After the load, load the next file or call `end`. If the file changes during the load, the result may
-   * be a mixture.
+   * Loads a file. Afterwards, load the next file or call `end`. If the file changes during the load, the result may be a
+   * mixture.
    * @throws DataError when the file is at fault, another Error otherwise
    */
   async load(wanted: Wanted): Promise<LoadedSnapshot> {
@@ -94,7 +94,7 @@ export class Loader {
     return thread;
   }
 
-  /** Resolves with the thread's last message about a load. @throws Error when none comes */
+  /** Resolves with the last message about a load: `loaded` or `failed`. @throws Error when neither comes */
   #loadOpen({ name, onRows, isBackground }: Wanted, { handle, size }: OpenFile): Promise<EndOfLoad> {
     const thread = this.#thread ?? this.#makeThread();
     // A new thread gets the nice value before it starts its work, because its start takes a third of the time of a small

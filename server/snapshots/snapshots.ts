@@ -25,9 +25,7 @@ const otherContent =
   "a version number never gets other content: import the rows again, so that they get the next number";
 /** Interval of progress lines in the log during a long load. */
 const progressMs = 2000;
-/**
- * A file that this process may not read is tried again once in this many scans, because the reason may be outside the file.
- */
+/** A file that this process may not read is tried once in this many scans, because the reason may be outside the file. */
 const scansToRetry = 120;
 
 export interface Surroundings {
@@ -53,7 +51,7 @@ interface Loaded {
   readonly loadedAt: string;
   /** Whether the file is still in the folder. */
   isThere: boolean;
-  /** Whether the version may be served. If requests are answered, the number of such a version is in the registry. */
+  /** Whether the version may be served. While requests are answered, the registry has every admitted version. */
   isAdmitted: boolean;
 }
 
@@ -65,7 +63,7 @@ export interface FaultyFile {
   at: string | null;
   /** The data version that the file's name states; null if it states none. */
   version: string | null;
-  /** Whether this version is served, from memory, as it was loaded before. */
+  /** Whether this version is served nevertheless, from an earlier load. */
   isServed: boolean;
   /** Whether this version was served before, and can't be now. */
   isLost: boolean;
@@ -109,7 +107,7 @@ export class SnapshotFolder {
   #isLastGone = false;
   /** The lost versions that the log has named. */
   #lost: readonly string[] = [];
-  /** The last comparison of each image with the previous revision, and the previous revision's checksum. */
+  /** The last comparison of each image with a previous revision, and that revision's checksum. */
   readonly #previous = new WeakMap<Image, { sha256: string; changes: Previous }>();
 
   constructor(folder: string, surroundings: Surroundings) {
@@ -131,8 +129,8 @@ export class SnapshotFolder {
   }
 
   /**
-   * The versions that are served, newest first. No synthetic version is served beside a real version. A version whose
-   * file is gone is served only if the files of all admitted versions are gone.
+   * The versions that are served, newest first. Synthetic versions aren't served beside a real one. A version without its
+   * file is served only if no admitted version has its file.
    */
   get #served(): Loaded[] {
     const admitted = this.#admitted;
@@ -168,7 +166,7 @@ export class SnapshotFolder {
     return faulty.filter(({ isLost }) => isLost).map(({ file }) => versionOf(file));
   }
 
-  /** Compares a version with the previous revision, once for each pair. Null if the previous revision isn't served. */
+  /** Compares a version with its previous revision, once for each pair. Returns null if that revision isn't served. */
   #previousOf(image: Image): Previous | null {
     const { provenance } = image.description;
     const version = versionName({ ...provenance, revision: provenance.revision - 1 });
@@ -183,8 +181,7 @@ export class SnapshotFolder {
   }
 
   /**
-   * Retires deleted files, and starts to load new files. A call during a scan waits for that scan.
-   *
+   * Retires deleted files, and starts to load new files. During a scan, only waits for that scan.
    * @param names the files that may be loaded; undefined for all
    * @throws Error, for example when the folder can't be listed
    */
@@ -195,20 +192,20 @@ export class SnapshotFolder {
     return this.#scanning;
   }
 
-  /** Whether the last load of any file was dropped. The next scan takes such a file again. */
+  /** Whether any file changed during its last load, so that the result was dropped. The next scan loads it again. */
   get hasDropped(): boolean {
     return this.#dropped.size > 0;
   }
 
-  /** Does a scan, and loads the files that it found, or only those with these names. */
+  /** Scans the folder, and waits for the loads. @param names the files that may be loaded; undefined for all */
   async settle(names?: ReadonlySet<string>): Promise<void> {
     await this.scan(names);
     await this.#loading;
   }
 
   /**
-   * Enters the versions that will be served into the registry. Nothing is written before this call, so a failed start
-   * leaves no trace of versions that it never served.
+   * Enters the served versions into the registry. Nothing is entered before, so a failed start leaves no trace of
+   * versions that it never served.
    * @throws Error when the registry can't be written or was replaced
    */
   beginServing(): void {
@@ -261,8 +258,8 @@ export class SnapshotFolder {
   }
 
   /**
-   * Loads the waiting files one after the other: versions of the registry first, then the newest version first. Files that
-   * were loaded before come last, so that a file that changes again and again doesn't hold up others.
+   * Loads the waiting files one after the other: versions of the registry first, then the newest version first. A file
+   * that was loaded before comes last, so that a file that changes again and again doesn't hold up others.
    */
   async #loadAll(): Promise<void> {
     while (this.#waiting.size > 0 && !this.#isClosed) {
@@ -347,8 +344,8 @@ export class SnapshotFolder {
   }
 
   /**
-   * Whether to drop the result of a load, because the file was deleted, replaced or changed since a scan. What was read may
-   * then be a mixture, unless the file's checksum is right.
+   * Whether to drop a load's result, because the file was deleted, replaced or changed after the scan. What was read may
+   * be a mixture, unless the file's own checksum is right.
    */
   async #isOutdated(name: string, before: FileState, result: LoadedSnapshot | Error): Promise<boolean> {
     const now = await stateOf(this.#pathOf(name)).catch(() => undefined);
@@ -357,8 +354,8 @@ export class SnapshotFolder {
   }
 
   /**
-   * Checks the number of a loaded version, and enters it into the registry if requests are answered. Refuses the file if
-   * the number belongs to other content. A synthetic version waits while there is a real version.
+   * Admits a loaded version, and enters it into the registry if requests are answered. Refuses other content than the
+   * registry has for the version. A synthetic version isn't admitted beside a real one.
    */
   #admit(loaded: Loaded): void {
     if (loaded.isAdmitted) return;
@@ -385,8 +382,8 @@ export class SnapshotFolder {
   }
 
   /**
-   * Enters versions into the registry. Call it before any answer comes from these versions. A start with known versions
-   * writes nothing, because the disk may be full.
+   * Enters versions into the registry, before any answer comes from them. A start with known versions writes nothing,
+   * because the disk may be full.
    * @throws Error that isn't a DataError, so that no snapshot is refused
    */
   #register(versions: readonly Loaded[]): void {
@@ -403,8 +400,8 @@ export class SnapshotFolder {
   }
 
   /**
-   * Forgets the snapshots whose files are gone, and admits other snapshots that may be served now. If no admitted version
-   * has a file any more, the newest served version stays.
+   * Forgets the snapshots without files, and admits others that may be served now. If no admitted version has its file
+   * any more, keeps the newest served version.
    */
   #retire(states: ReadonlyMap<string, FileState | Error>): void {
     const served = this.#served;

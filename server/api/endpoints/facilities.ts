@@ -68,7 +68,7 @@ const parameters = v.object({
 type Values = v.InferOutput<typeof parameters>;
 
 /**
- * @throws ApiError `invalid_parameter` when a parameter or a sort order lacks the parameter that it requires, or
+ * @throws ApiError `invalid_parameter` when a parameter or the sort order requires a parameter that is missing, or
  * `min_charge` is above `max_charge`
  */
 function checkTogether(values: Values): void {
@@ -86,7 +86,7 @@ function checkTogether(values: Values): void {
 
 const groupOf = ({ code, name, title }: ProcedureAsked) => ({ code, name, title });
 
-/** Returns the query with all defaults, and null for absent parameters. @param asked null on later pages */
+/** Returns the query with all defaults, and null for parameters that aren't given. @param asked null on later pages */
 function understood(values: Values, procedure: ProcedureAsked | undefined, asked: string | null) {
   const { near, within, status, sort, order, limit } = values;
   return {

@@ -13,7 +13,7 @@ import { search } from "./search.ts";
 import { trends } from "./trends.ts";
 import { usage } from "./usage.ts";
 
-/** Lists all endpoints except the overview and the OpenAPI document, which describe them. */
+/** All endpoints except the overview and the OpenAPI document, which describe all endpoints. */
 
 export const endpoints: readonly Endpoint[] = [
   prices,

@@ -7,7 +7,7 @@ export type Outline = v.InferInput<typeof overviewResponse>["endpoints"][number]
 
 /**
  * Makes the endpoint that lists all endpoints and data versions.
- * @param outlines returns the outlines of all endpoints, including the overview's; called at most once
+ * @param outlines returns the outlines of all endpoints, including this one; called at the first request
  */
 export function overviewOf(outlines: () => Outline[]): Endpoint {
   let endpoints: Outline[] | undefined;

@@ -65,7 +65,7 @@ export const prices: typeof general = {
 const [digitZero, letterA] = [48, 65];
 const letters = 26;
 
-/** The position of a state among a procedure's state groups, by the state's two letters; −1 for other letters. */
+/** A state's position among a procedure's state groups, by the state's two letters; −1 for other letters. */
 const stateOfLetters = new Int8Array(letters * letters).fill(-1);
 for (const [code, place] of stateIndex)
   stateOfLetters[(code.charCodeAt(0) - letterA) * letters + code.charCodeAt(1) - letterA] = place;

@@ -23,7 +23,7 @@ const howItMatches =
   "and returned in `query.place`. `absent` names what this data can't have, such as an MRI, and where to look.\n\n" +
   "Only what has prices is listed; with `state`, only what has prices there. `matched` says which codes or words " +
   "found a procedure group.";
-/** The list's name in cursors. It has to change when the order of the matches changes. */
+/** The list's name in cursors. Change it when the order of the matches changes. */
 export const searchList = "matches";
 const maxQueryCharacters = 200;
 const expectedQuery = `1 to ${maxQueryCharacters} characters`;
