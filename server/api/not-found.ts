@@ -32,7 +32,7 @@ const oneOrMore = new Intl.ListFormat("en-GB", { type: "disjunction" });
 
 const coverages = new WeakMap<Image, Coverage>();
 
-/** Computed once per image and thread, because it reads every facility. */
+/** Returns an image's coverage. Each thread computes it once, because that reads every facility. */
 export function gapsOf(image: Image): Coverage {
   let coverage = coverages.get(image);
   if (coverage === undefined) {
@@ -128,7 +128,7 @@ function inYears(images: readonly Image[], isChosen: boolean): string {
     : `in any loaded data year (${names})`;
 }
 
-/** Makes the error for an unknown procedure, or for one or a state that has no rows, not even unpriced ones. */
+/** Makes the error for an unknown procedure, or for a procedure or a state that has no row, priced or not. */
 export function noRows(
   versions: Versions,
   image: Image,
@@ -183,7 +183,6 @@ function noneAround(image: Image, near: NonNullable<FacilityFilter["near"]>): st
   return reason === undefined ? none : `${none}, and it is in ${state}: ${reason}`;
 }
 
-/** @param minFacilities the requested minimum of facilities */
 export function noProcedures(image: Image, state: string | undefined, minFacilities: number): ApiError {
   const { pricedRows } = image.description.counts;
   const facilities = minFacilities === 1 ? "a facility" : `${minFacilities} facilities`;

@@ -44,11 +44,7 @@ export function decodeSegment(segment: string, name: string): string {
   return /^[\w.-]*$/.test(segment) ? segment : decode(segment, name);
 }
 
-/**
- * @param param the name of the parameter
- * @param what names the text in errors
- * @throws ApiError `invalid_parameter`
- */
+/** @param what names the text in errors @throws ApiError `invalid_parameter` */
 function decode(text: string, param: string, what = "the value of"): string {
   let decoded: string;
   try {

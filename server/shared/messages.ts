@@ -95,7 +95,7 @@ export interface PortalReply {
 
 export interface WebFile {
   path: string;
-  /** Header lines, except Content-Length, without a line break at the end. */
+  /** Header lines except Content-Length, ETag and Content-Encoding, without a line break at the end. */
   head: string;
   /** Bytes in shared memory. Files below 1 KiB have only `identity`. */
   bodies: { identity: Uint8Array; br?: Uint8Array; gzip?: Uint8Array };
@@ -105,7 +105,7 @@ export interface WebFile {
 }
 
 export interface PageTemplate {
-  /** The page's HTML before its title, between its title and its body, and after its body. */
+  /** The page's HTML before its title and description, between these and its body, and after its body. */
   parts: readonly [string, string, string];
   /** The settings of the page's script, as JSON. */
   settings: string;

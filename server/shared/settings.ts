@@ -201,7 +201,7 @@ const schema = v.pipe(
 export interface Settings extends Readonly<v.InferOutput<typeof schema>> {
   /** Whether STATE_DIR is unset, for a trial. */
   readonly isTrial: boolean;
-  /** Whether DATASETS_DIR is unset. If so, a start writes the sample into a folder without snapshots. */
+  /** Whether DATASETS_DIR is unset. A start then writes a sample if the default folder has no snapshots. */
   readonly isDefaultDatasetsDir: boolean;
 }
 

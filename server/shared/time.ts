@@ -1,6 +1,5 @@
 /** Times are whole Unix milliseconds in the code, and ISO 8601 in UTC for people and clients. */
 
-/** The last instant of the year 9999 in UTC, in Unix milliseconds. */
 export const maxTimeMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 export function isoTime(ms: number): string {

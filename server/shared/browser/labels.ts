@@ -1,11 +1,11 @@
 import { html } from "./html.ts";
 
 /**
- * Places labels in drawings without measuring the drawings. Positions are percentages of the width. Labels are placed for
- * several widths, and a style sheet shows the labels for one width.
+ * Places labels in drawings without measuring them, once for each of several widths. A style sheet shows the labels for
+ * one width. Positions are percentages of the width.
  */
 
-/** Widths in pixels. The style sheet shows what was made for the largest width that fits into the drawing, if any. */
+/** Widths in pixels. The style sheet shows what was made for the largest of these that fits into the drawing, if any. */
 export const leastWidths = [120, 220, 265, 400] as const;
 
 export const byWidth = (draw: (width: number) => preact.ComponentChildren) =>
@@ -14,13 +14,12 @@ export const byWidth = (draw: (width: number) => preact.ComponentChildren) =>
 type Anchor = "start" | "middle" | "end";
 
 /**
- * Anchors the labels of a scale so that they stay within the drawing. A label that would come closer than a character to
- * the label before it is left out.
- *
+ * Anchors the labels of a scale so that they stay within the drawing. Leaves out a label that would come closer than a
+ * character to the label before it.
  * @param labels the labels with their positions in percent, ascending
  * @param width the drawing's width in pixels
- * @param letterWidth width in pixels of a character
- * @returns the labels with their anchors, and whether none was left out
+ * @param letterWidth a character's width in pixels
+ * @returns the labels with their anchors, and whether all were placed
  */
 export function placedLabels<Label extends { at: number; text: string }>(
   labels: readonly Label[],
