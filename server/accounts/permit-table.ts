@@ -36,7 +36,6 @@ const failedWords = 10;
 
 /** The word after all slots: the month in which permits are used now. */
 const currentMonthWord = maxAccounts * slotWords;
-/** 1 while requests may not wait for a permit. */
 const closedWord = currentMonthWord + 1;
 
 /** Milliseconds until permits expire, from when the database is asked for them. */

@@ -147,7 +147,6 @@ interface Candidate {
 }
 
 interface ErrorDetails {
-  /** The parameter or field at fault. */
   param?: string;
   ceiling?: ReachedCeiling;
   candidates?: readonly Candidate[];

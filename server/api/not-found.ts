@@ -196,7 +196,6 @@ export function noProcedures(image: Image, state: string | undefined, minFacilit
   );
 }
 
-/** The error names the newest data version that has the facility, if there is one. */
 export function noFacility(versions: Versions, image: Image, ccn: string): ApiError {
   const elsewhere = whereElse(versions, (other) => findFacility(other, ccn) >= 0);
   return notFound(image, `there is no facility ${echo(ccn)}`, elsewhere ?? shortCcn(ccn));

@@ -376,10 +376,6 @@ function errorResponse(types: readonly ApiErrorType[]) {
   };
 }
 
-/**
- * Returns the name of the response for errors of these types: `400-missing` if `missing_parameter` is one of them,
- * otherwise their status.
- */
 const responseName = (types: readonly ApiErrorType[]) =>
   types.includes("missing_parameter") ? "400-missing" : statusOf(types[0]);
 

@@ -54,7 +54,6 @@ export function secretShown(secret: string): string {
   return `webhook signing secret, shown this once: ${secret}\n`;
 }
 
-/** Returns the address that an option asks for: null for `none`, and `known` if the option isn't given. */
 function addressAsked(option: string | undefined, known: string | null = null): string | null {
   if (option === undefined) return known;
   return option === "none" ? null : option;

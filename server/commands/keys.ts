@@ -98,7 +98,6 @@ function update(args: string[], { store, settings }: Context): CommandOutput {
   };
 }
 
-/** Shows a valid key of a suspended account as suspended. */
 const shownState = (key: StoredKey, suspendedAt: number | null, now: Date) => {
   const state = keyState(key, now);
   return state === "active" && suspendedAt !== null ? "suspended" : state;

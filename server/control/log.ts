@@ -47,7 +47,6 @@ export class Output {
   }
 }
 
-/** Makes the log: JSON lines, or text on a terminal. */
 export function logTo(output: Output): Logger {
   const write = (line: string) => output.write(output.isTerminal ? readable(line) : line);
   const formatters = { level: (label: string) => ({ level: label }) };

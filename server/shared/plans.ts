@@ -1,6 +1,7 @@
-/** The ceilings of the plans. The plan `portal` is meant for the account that visitors without a key share. */
-
-/** Requests per second (`burst`) and per month (`quota`) by plan; undefined if the accounts have their own numbers. */
+/**
+ * Requests per second (`burst`) and per month (`quota`) by plan; undefined if the accounts have their own numbers. The
+ * plan `portal` is for the account that visitors without a key share.
+ */
 export const plans = {
   free: { burst: 10, quota: 10_000 },
   developer: { burst: 50, quota: 1_000_000 },

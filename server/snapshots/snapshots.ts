@@ -49,7 +49,6 @@ interface Loaded {
   readonly file: SnapshotFile;
   readonly image: Image;
   readonly loadedAt: string;
-  /** Whether the file is still in the folder. */
   isThere: boolean;
   /** Whether the version may be served. While requests are answered, the registry has every admitted version. */
   isAdmitted: boolean;

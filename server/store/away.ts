@@ -1,8 +1,6 @@
 import { Table } from "./connection.ts";
 
-/** The requests that this server admitted while the servers' shared database was away. */
-
-/** Requests of a month that the shared database may not have counted yet. */
+/** Requests of a month that this server admitted while the servers' shared database was away. */
 export interface AdmittedAlone {
   /** Identifies these requests when they are reported, so that they are counted only once. */
   id: string;

@@ -15,8 +15,6 @@ import { makeFolder, sync } from "../../datasets/files.ts";
 import { reserveFile } from "./room.ts";
 import { filesOf, lockFile, servedFile } from "./served.ts";
 
-/** Makes the state's folder and files. Only their owner can read them. */
-
 const folderMode = 0o700;
 const fileMode = 0o600;
 const stickyBit = 0o1000;

@@ -45,7 +45,6 @@ export class AccountRecords extends Table {
     return this.db.one<{ n: number }>(`SELECT count(*) AS n FROM ${table} WHERE account = ?`, account).n;
   }
 
-  /** Lets rows refer to rows that are inserted later in the same transaction. */
   deferReferences(): void {
     this.db.database.pragma("defer_foreign_keys = ON");
   }

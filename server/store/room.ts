@@ -31,7 +31,6 @@ export class NoRoom extends DataError {
   }
 }
 
-/** Makes the error for a file that doesn't fit on its disk. @param bytes the room that the file needs */
 export function noRoomFor(file: string, bytes: number): DataError {
   return new DataError(
     `file ${file}`,

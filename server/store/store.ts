@@ -86,7 +86,6 @@ export class Store extends Table {
     return `${this.db.pragma("data_version", { simple: true })} ${this.db.ownChanges}`;
   }
 
-  /** Runs reads in one transaction, so that all of them see the same state. */
   consistently<Result>(work: () => Result): Result {
     return this.db.database.transaction(work).deferred();
   }

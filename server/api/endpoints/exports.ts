@@ -39,7 +39,6 @@ function answerRows(
   };
 }
 
-/** @param parts the procedure and the state, if the rows are filtered by them */
 function fileName(image: Image, extension: string, ...parts: (string | undefined)[]): string {
   const known = parts.filter((part) => part !== undefined);
   return `${["opps", versionName(image.description.provenance), ...known].join("-")}.${extension}`;

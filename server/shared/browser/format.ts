@@ -12,6 +12,5 @@ export const percent = (share: number) =>
   `${share > 1 && share < 99 ? Math.round(share) : Math.round(share * 10) / 10}%`;
 export const printable = (text: string) => text.replaceAll(/\p{C}/gu, "\ufffd");
 export const change = (share: number) => `${share > 0 ? "+" : share < 0 ? "−" : ""}${Math.abs(share)}%`;
-/** Formats a count with its noun: 1 facility, 2 facilities. */
 export const counted = (number: number, one: string, more: string) =>
   `${whole(number)} ${number === 1 ? one : more}`;
