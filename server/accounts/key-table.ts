@@ -62,7 +62,7 @@ export class KeyTable {
 
   /**
    * Adds a key, or replaces the entry of its hash.
-   * @param isForVisitors whether all visitors of the pages use the key; see `slotOf`
+   * @param isForVisitors whether all visitors of the pages share the key, with a limit for each address; see `slotOf`
    * @throws DataError when the table has no room for the key
    */
   put(

@@ -75,7 +75,7 @@ export class Limits implements Ceilings {
   }
 
   /**
-   * Assigns one of an account's two counters to a month. Only requests of such a month are admitted.
+   * Assigns one of an account's two counters to a month. Only requests of a month with a counter are admitted.
    * @param used the requests that are already counted in `month`
    * @returns the month that had the counter (0 for none), and its count
    */

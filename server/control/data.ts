@@ -14,11 +14,11 @@ import type { Health, State } from "./state.ts";
 const sampleYears = [2023, 2024];
 /** How long a start retries to load files that change while they are loaded. */
 export const maxChangingMs = 5000;
-/** Minimum number of these retries, even if they take longer than `maxChangingMs`. */
+/** Minimum number of retries to load such files, even if they take longer than `maxChangingMs`. */
 const minFurtherLoads = 2;
 const changingPauseMs = 250;
 
-/** @throws DataError when DATASETS_DIR is set, and has no snapshots */
+/** @throws DataError when DATASETS_DIR is set, and has no snapshots or can't be read */
 export function checkSnapshots({ DATASETS_DIR: datasetsDir, isDefaultDatasetsDir }: Settings): void {
   if (isDefaultDatasetsDir || listSnapshots(datasetsDir).length > 0) return;
   throw new DataError(

@@ -13,7 +13,7 @@ const specialIPv4 = listOf(
   // This public address isn't in a registry. On a virtual machine of Azure, it leads to the machine's host.
   "168.63.129.16/32",
 );
-/** IPv6 networks that webhooks may not be in. */
+/** IPv6 networks that webhooks may not be in, with the sources of `specialIPv4`. */
 const specialIPv6 = listOf(
   // All addresses except 2000::/3, the global unicast addresses.
   "::/3 4000::/2 8000::/1",

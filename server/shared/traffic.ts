@@ -46,8 +46,8 @@ const cacheLineWords = 8;
 /** A block begins with the counts of 429s and then of 401s, by reason. */
 const refusalWords = cacheLineWords;
 /**
- * A cell for each kind of work follows, then one for each route and status. It has answers, bytes, timed milliseconds and
- * buckets.
+ * Words of a cell: answers, bytes, timed milliseconds and buckets. A block has a cell for each kind of work, then one for
+ * each route and status.
  */
 const [countWord, bytesWord, timeWord, bucketsWord] = [0, 1, 2, 3];
 const cellWords = Math.ceil((bucketsWord + buckets) / cacheLineWords) * cacheLineWords;

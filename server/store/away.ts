@@ -1,6 +1,9 @@
 import { Table } from "./connection.ts";
 
-/** Requests of a month that this server admitted while the servers' shared database was away. */
+/**
+ * Requests of a month that this server admitted while the servers' shared database was away. Kept until that has counted
+ * them.
+ */
 export interface AdmittedAlone {
   /** Identifies these requests when they are reported, so that they are counted only once. */
   id: string;

@@ -1,4 +1,4 @@
-/** Other versions are refused. */
+/** A database with another version is refused. */
 export const schemaVersion = 1;
 
 /**
