@@ -20,7 +20,7 @@ const incomplete = /(?:\r|[\xc2-\xf4][\x80-\xbf]{0,2})$/;
  */
 export class TextScan {
   bytes = 0;
-  /** The number of the line after the last line end. The first line has number 1. */
+  /** The number, from 1, of the line after the last line end. */
   line = 1;
   stray: StrayByte | undefined;
   /** The line of the first multi-byte UTF-8 character. */

@@ -14,8 +14,8 @@ export function percentile(at: (rank: number) => number, count: number, percent:
 }
 
 /**
- * Returns a function that computes percentiles of exact quotients of integers, rounded half up only at the end.
- * O(n) on average.
+ * Returns a function that computes percentiles of exact quotients of integers, rounded half up only at the end. Each
+ * percentile takes O(n) on average.
  *
  * @param scale factor applied before rounding: 100 gives hundredths
  */
