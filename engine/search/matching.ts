@@ -162,7 +162,7 @@ export function matchPrefix(index: SearchIndex, start: Uint8Array, terms: readon
     for (const { matches } of terms) matches.push((i << levelBits) | prefix);
 }
 
-/** Adds the words of the index that differ from a word by at most `allowed` typos to the term's matches. */
+/** Adds words of the index with one to `allowed` typos to the term's matches. */
 export function matchTypos(
   index: SearchIndex,
   { matches }: Term,
@@ -361,10 +361,7 @@ export function matching(
 
 let marks = new Uint8Array(0);
 
-/**
- * Returns a shared array of at least `count` zeros, because making a new array for each word takes time. The caller must
- * clear what it sets.
- */
+/** Returns a shared array of at least `count` zeros. The caller must clear what it sets. */
 function marksFor(count: number): Uint8Array {
   if (marks.length < count) marks = new Uint8Array(count);
   return marks;

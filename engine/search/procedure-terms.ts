@@ -25,7 +25,7 @@ interface ProcedureTerm {
   absent?: Absent | undefined;
 }
 
-/** Terms of one word for procedures in no group. */
+/** Terms of one word for something that no group includes. */
 export const absentWords: ReadonlySet<string> = new Set(absentTerms.filter((term) => !term.includes(" ")));
 
 /** An ordinal (3rd), a single letter, or a vertebra (l4, c5). */

@@ -92,7 +92,7 @@ export const allAbsentTerms: readonly AbsentTerm[] = [
   ),
   ...Array.from(asideWords, (text) => ({ text, absent: undefined, isAlsoHeld: false })),
 ];
-/** The terms of procedures in no group, without those that groups have too. */
+/** The texts of `allAbsentTerms`, without terms that groups have, too. */
 export const absentTerms: readonly string[] = allAbsentTerms
   .filter(({ isAlsoHeld }) => !isAlsoHeld)
   .map(({ text }) => text);
