@@ -23,7 +23,6 @@ export class TextScan {
   /** The number, from 1, of the line after the last line end. */
   line = 1;
   stray: StrayByte | undefined;
-  /** The line of the first multi-byte UTF-8 character. */
   multibyteLine: number | undefined;
   isTerminated = false;
   #lineStart = 0;

@@ -86,7 +86,8 @@ export function isMissing(text: string): boolean {
 /**
  * Adds a hint to `expected` if the text is a usual form of a missing or changed code.
  *
- * @param digits number of digits of the complete code; a shorter number may have lost its leading zeros
+ * @param digits number of digits of a complete code, 0 for a code of letters; a shorter number may have lost leading
+ * zeros
  * @param isOptional whether the cell may be empty
  */
 export function orCode(expected: string, text: string, digits: number, isOptional = false): string {

@@ -21,7 +21,6 @@ import { procedureFigures, ruralUrbanFigures, stateFigures } from "./calibration
 export const defaultSampleRows = 116_800;
 export const defaultSampleSeed = 20_230_101;
 export const maxSampleSeed = 2 ** 32 - 1;
-/** A sample with the default number of rows has 3,100 facilities. */
 const rowsPerFacility = defaultSampleRows / 3100;
 const suppressedShare = 0.45;
 /** The smallest number of services or beneficiaries that CMS publishes. */

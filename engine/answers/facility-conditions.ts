@@ -8,7 +8,7 @@ import { findFacility } from "./facilities.ts";
 type PriceTest = (charge: number, allowed: number) => boolean;
 type FacilityTest = (facility: number) => boolean;
 
-/** A condition on a facility's price. A row without a price doesn't meet it. */
+/** A condition on a facility's price, ignored in a list without a procedure. A row without a price doesn't meet it. */
 export interface PriceCondition {
   price: PriceTest;
 }

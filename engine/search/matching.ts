@@ -41,7 +41,7 @@ export interface Term {
   matches: number[];
   /**
    * The documents that match otherwise than by a word of the index: level << fieldBits | field. They have the word as
-   * several consecutive words, or are in a city with the nickname.
+   * several consecutive words, or are in a city that has the word as a nickname.
    */
   phrases: Map<number, number>;
   /** The document that the word identifies by a CCN, an APC code, a HCPCS code or an unofficial name; −1 for none. */

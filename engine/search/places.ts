@@ -117,14 +117,14 @@ export function facilitiesOfNickname(index: SearchIndex, nickname: string, only?
     .flatMap(({ state, names }) => names.flatMap((name) => facilitiesIn(index, name, state)));
 }
 
-/** Returns the facilities in a city of a state. @param city as one word @param state its code in capitals */
+/** @param city its name as one word @param state its code in capitals */
 function facilitiesIn(index: SearchIndex, city: string, state: string): readonly number[] {
   const there = findWord(index, state.toLowerCase());
   if (there < 0) return [];
   return facilitiesOfCity(index, city).filter((facility) => hasToken(index, facility, there, stateField));
 }
 
-/** Returns the facilities in the cities of a name. @param city as one word */
+/** @param city its name as one word */
 const facilitiesOfCity = (index: SearchIndex, city: string): readonly number[] =>
   index.inCity.get(findWord(index, city)) ?? none;
 
