@@ -77,8 +77,8 @@ export interface Histogram {
 }
 
 /**
- * Counts charges in up to `bins` bins of equal width on a logarithmic scale. Edges that round to the same cent are
- * merged, which leaves fewer bins. O(bins · log facilities).
+ * Counts charges in up to `bins` bins of equal width on a logarithmic scale. There must be at least one charge. Edges
+ * that round to the same cent are merged, which leaves fewer bins. O(bins · log facilities).
  */
 export function histogramOf(
   { charge }: Image,

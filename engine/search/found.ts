@@ -30,7 +30,9 @@ export const ranks = {
   place: 6,
   /** Every word as a whole word; or a whole name except for words for a hospital, with its state. */
   allWords: 7,
-  /** Every word that says something; or a name that is left when words are set aside. */
+  /**
+   * Every word that says something; a name's initials with its place; or a name that is left when words are set aside.
+   */
   significantWords: 8,
   allBegun: 9,
   significantBegun: 10,

@@ -162,7 +162,7 @@ export function matchPrefix(index: SearchIndex, start: Uint8Array, terms: readon
     for (const { matches } of terms) matches.push((i << levelBits) | prefix);
 }
 
-/** Adds words of the index with one to `allowed` typos to the term's matches. */
+/** Matches a word with words of the index that are one to `allowed` typos away. */
 export function matchTypos(
   index: SearchIndex,
   { matches }: Term,
