@@ -13,7 +13,6 @@ const readChunkBytes = 2 ** 20;
 /** Real records are shorter, and a low limit detects an unclosed quote early. */
 const maxRecordBytes = 2 ** 16;
 
-/** Maximum number of lines with values before the header. */
 const maxTitleLines = 50;
 /** A truncated amount, such as 96 from 9652.79, looks like a complete amount. */
 const unterminated = [

@@ -31,7 +31,7 @@ const plainProcedures = new Map(
   ]),
 );
 
-/** Returns a procedure group in plain words, or undefined if the lexicon lacks it. @param code an APC */
+/** @param code an APC */
 export function plainProcedure(code: string): PlainProcedure | undefined {
   return plainProcedures.get(code);
 }
