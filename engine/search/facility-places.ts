@@ -290,7 +290,7 @@ export function findNear(image: Image, index: SearchIndex, { words, miles }: Ask
   if (named.size > 0) findAround(image, { ...around, miles }, found, (facility) => named.has(facility));
 }
 
-/** Returns the place after a word such as near, or the place of a ZIP code, and the other words. */
+/** Returns the place after a word such as "near", or the place of a ZIP code, and the other words. */
 function placeBesideName(
   image: Image,
   words: readonly string[],
