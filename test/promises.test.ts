@@ -192,7 +192,7 @@ test("the README of several servers promises what the code does", () => {
   readme("It lives # s", life);
   readme("Another waits for one call, at most # s", wait);
   readme("Requests wait longer for permits, at most # s", wait);
-  readme("They return # s after the commit", life);
+  readme("returns # s after the commit", life);
   readme("what it was granted in its last # s", life);
   readme("At most R·t + # R + 1 requests in any t seconds", 1 + life);
   readme("holds everywhere # s after its commit", life);
