@@ -140,7 +140,6 @@ test("the server's README promises what the code does", () => {
   );
   readme("A load takes at most # minutes", maxLoadMs / 60_000);
   readme("Each load takes at most # of the memory", memoryShare);
-  readme("An account's quota is at most # requests a month", maxQuota);
 });
 
 test("the README of several servers promises what the code does", () => {
