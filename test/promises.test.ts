@@ -89,7 +89,6 @@ test("the README promises what the code does", () => {
   readme("at most R·t + # R + 1 in any t seconds", 1 + permitLifeMs / 1000);
   readme("A quota is at most # requests a month", maxQuota);
   readme("A snapshot has at most # million rows, and its image # GiB", maxSnapshotRows / million, 4);
-  readme("The control thread saves the counts # a second", 1000 / saveMs);
   readme("at full size: # rows, 3,100 facilities", defaultSampleRows);
 });
 
