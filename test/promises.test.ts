@@ -2,16 +2,9 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
-import { maxTitleLines } from "../datasets/cms/addendum.ts";
-import {
-  leastRows,
-  leastStates,
-  maxSuppressedServices,
-  suspectedGrowth,
-} from "../datasets/cms/plausibility.ts";
+import { leastRows, leastStates, maxSuppressedServices } from "../datasets/cms/plausibility.ts";
 import { maxTries as maxDownloads, maxFileBytes, stallMs } from "../datasets/cms/release-download.ts";
 import { spareBytes } from "../datasets/download.ts";
-import { maxRetryAfterMs } from "../datasets/http.ts";
 import { defaultSampleRows } from "../datasets/sample/synthetic.ts";
 import {
   defaultMiles,
@@ -204,11 +197,7 @@ test("the READMEs of data and of the engine promise what the code does", () => {
     says("datasets/README.md", sentence, ...expected);
   readme("receives nothing for # seconds", stallMs / 1000);
   readme("It fails after # tries", maxDownloads);
-  readme("fails if that is more than # minutes", maxRetryAfterMs / 60_000);
   readme("more than # characters", maxNameCharacters);
-  readme("The header must be among the first # lines", maxTitleLines);
-  readme("a priced row has # services or fewer", maxSuppressedServices);
-  readme("the median charge is at least # times that of the newest snapshot", suspectedGrowth);
   readme("fewer than # rows, # facilities or # states", leastRows, leastFacilities, leastStates);
   says("engine/README.md", "writes groups of # rows", rowsPerGroup);
 });
