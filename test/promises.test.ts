@@ -77,9 +77,6 @@ const [kibibyte, mebibyte, gibibyte, million] = [2 ** 10, 2 ** 20, 2 ** 30, 1e6]
 test("the README promises what the code does", () => {
   const readme = (sentence: string, ...expected: number[]) => says("README.md", sentence, ...expected);
   readme("SIGTERM stops the service within # seconds", maxStopSeconds);
-  readme("waits for one call to the database, at most # s", permitWaitMs / 1000);
-  readme("# s after its commit", permitLifeMs / 1000);
-  readme("at most R·t + # R + 1 in any t seconds", 1 + permitLifeMs / 1000);
   readme("A quota is at most # requests a month", maxQuota);
   readme("A snapshot has at most # million rows, and its image # GiB", maxSnapshotRows / million, 4);
   readme("at full size: # rows, 3,100 facilities", defaultSampleRows);
