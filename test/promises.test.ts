@@ -2,16 +2,9 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
-import { maxTitleLines } from "../datasets/cms/addendum.ts";
-import {
-  leastRows,
-  leastStates,
-  maxSuppressedServices,
-  suspectedGrowth,
-} from "../datasets/cms/plausibility.ts";
+import { leastRows, leastStates, maxSuppressedServices } from "../datasets/cms/plausibility.ts";
 import { maxTries as maxDownloads, maxFileBytes, stallMs } from "../datasets/cms/release-download.ts";
 import { spareBytes } from "../datasets/download.ts";
-import { maxRetryAfterMs } from "../datasets/http.ts";
 import { defaultSampleRows } from "../datasets/sample/synthetic.ts";
 import {
   defaultMiles,
@@ -73,12 +66,8 @@ const [kibibyte, mebibyte, gibibyte, million] = [2 ** 10, 2 ** 20, 2 ** 30, 1e6]
 test("the README promises what the code does", () => {
   const readme = (sentence: string, ...expected: number[]) => says("README.md", sentence, ...expected);
   readme("SIGTERM stops the service within # seconds", maxStopSeconds);
-  readme("waits for one call to the database, at most # s", permitWaitMs / 1000);
-  readme("# s after its commit", permitLifeMs / 1000);
-  readme("at most R·t + # R + 1 in any t seconds", 1 + permitLifeMs / 1000);
   readme("A quota is at most # requests a month", maxQuota);
   readme("A snapshot has at most # million rows, and its image # GiB", maxSnapshotRows / million, 4);
-  readme("The control thread saves the counts # a second", 1000 / saveMs);
   readme("at full size: # rows, 3,100 facilities", defaultSampleRows);
 });
 
@@ -161,11 +150,7 @@ test("the READMEs of data and of the engine promise what the code does", () => {
     says("datasets/README.md", sentence, ...expected);
   readme("receives nothing for # seconds", stallMs / 1000);
   readme("It fails after # tries", maxDownloads);
-  readme("fails if that is more than # minutes", maxRetryAfterMs / 60_000);
   readme("more than # characters", maxNameCharacters);
-  readme("The header must be among the first # lines", maxTitleLines);
-  readme("a priced row has # services or fewer", maxSuppressedServices);
-  readme("the median charge is at least # times that of the newest snapshot", suspectedGrowth);
   readme("fewer than # rows, # facilities or # states", leastRows, leastFacilities, leastStates);
   says("engine/README.md", "writes groups of # rows", rowsPerGroup);
 });
