@@ -12,7 +12,7 @@ import type { HttpProxy, ProxyFor } from "./proxy.ts";
 const maxRedirects = 5;
 const firstPauseMs = 1000;
 const maxPauseMs = 30_000;
-export const maxRetryAfterMs = 300_000;
+const maxRetryAfterMs = 300_000;
 
 const certificateCodes =
   /CERT|SIGNATURE|ISSUER|ERR_TLS|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH|HOSTNAME|_TOO_SMALL|_TOO_WEAK/;

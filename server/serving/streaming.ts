@@ -54,8 +54,8 @@ export const hasTooManyChunks = (chunks: number, bytes: number): boolean =>
   chunks > maxChunks + bytes / bytesPerChunk;
 
 /** Limits for an unwanted body that is read before its request is answered. */
-export const maxUnwantedBytes = 16 * 2 ** 20;
-export const maxUnwantedMs = 5000;
+const maxUnwantedBytes = 16 * 2 ** 20;
+const maxUnwantedMs = 5000;
 
 /**
  * Reads a body that nobody wants. Calls `onEnd` at most once: at the body's end, after `maxUnwantedBytes` or too many

@@ -8,7 +8,7 @@ export const reservedDescriptors = 256;
 export const descriptorsPerThread = 16;
 const defaultMaxDescriptors = 1024;
 /** Minimum file descriptors in addition to those of the threads, for the modules, a load and a few clients. */
-export const minDescriptors = 64;
+const minDescriptors = 64;
 const [openWord, refusedWord, waitingWord, cutWord] = [0, 1, 2, 3];
 /** Maximum bytes of answers that wait for clients that read slowly, in all threads. */
 export const maxWaitingBytes = 64 * 2 ** 20;
