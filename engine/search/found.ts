@@ -79,8 +79,6 @@ export class Found {
   /** The facilities of the only place that the search means; empty if there is no such place. */
   onePlace: ReadonlySet<number> = new Set();
   place: Matches["place"] = null;
-  /** Distances in tenths of a mile, for facilities around a place. */
-  readonly distances = new Map<number, number>();
   /** The best rank of the facilities found; `rest` if there are none. */
   top: Rank = ranks.rest;
   readonly isWanted: Wanted;
@@ -168,20 +166,9 @@ export function scored(index: SearchIndex, found: Found, isDoubted: boolean, isA
     keys[size++] = orderKey(index, facility, 0, final);
   }
   return {
-    ...nearestFirst(inOrderOfKeys(index, keys), found.distances),
+    ...inOrderOfKeys(index, keys),
     unwanted: [...found.unwanted],
     ignored: found.ignored,
     place: found.place,
   };
-}
-
-/** Orders matches with the same score by their distances, because scores have only three decimals. */
-function nearestFirst(matches: Matches, distances: ReadonlyMap<number, number>): Matches {
-  if (distances.size === 0) return matches;
-  const { documents, scores } = matches;
-  const distanceOf = (i: number) => distances.get(documents[i]) ?? 0;
-  const order = Uint32Array.from(documents.keys()).sort(
-    (a, b) => scores[b] - scores[a] || distanceOf(a) - distanceOf(b) || a - b,
-  );
-  return { ...matches, documents: order.map((i) => documents[i]) };
 }
