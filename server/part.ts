@@ -140,9 +140,7 @@ export interface Core extends PartContext {
 }
 
 /**
- * Defines a part.
- * @param configure returns undefined if the settings disable the part, and throws a DataError when they contradict each
- * other
+ * @param configure returns undefined if the settings disable the part; throws a DataError when they contradict each other
  */
 export function definePart<Table extends SettingTable>(
   settings: Table,

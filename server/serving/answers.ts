@@ -148,7 +148,7 @@ function isImmutable({ byName }: Versions, { endpoint, version }: Target): boole
   return endpoint.kind === "page" || (version !== null && byName.has(version));
 }
 
-/** Returns the ETag's text, made from the request and the data version, which together determine the body's bytes. */
+/** Returns the ETag's text, made from the request and the data version. */
 function requestTag(image: Image, { endpoint, segment }: Target, query: string): string {
   const key = endpoint.keyed?.read(image, query) ?? -1;
   if (key >= 0) return tagOfKey(image, key);

@@ -9,7 +9,7 @@ import { errorReply, lastLines, type Reply } from "./reply.ts";
 /**
  * Makes the reply to a request that a ceiling refuses, or that can't be counted now. Counts replies with 429 for the
  * metrics.
- * @param why what `Ceilings.admit` returned
+ * @param why the negative number that `Ceilings.admit` returned, or with which a wait for a permit ended
  * @param nowMs Unix milliseconds
  */
 export function ceilingReply(

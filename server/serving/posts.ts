@@ -134,7 +134,6 @@ class Body {
   #length = 0;
   #chunks = 0;
 
-  /** Adds a chunk. Returns false when the body has too many chunks. */
   add(chunk: Uint8Array): boolean {
     this.#chunks++;
     if (this.#length + chunk.length <= maxBodyBytes) {

@@ -16,7 +16,6 @@ interface Response {
 }
 
 interface Waiting {
-  /** Undefined for a stream. */
   body: Uint8Array | undefined;
   /** Whose answer it is: the account of a stream; undefined for bodies. */
   taker: Taker;
@@ -49,9 +48,9 @@ export class WaitingAnswers {
   }
 
   /**
-   * Adds an answer. While there are too many bytes, closes and counts a connection of the taker with the most bytes, so
-   * that an account's exports don't close the connections of other accounts. Connections whose clients are behind come
-   * first, and of these the one that has taken nothing for the longest time.
+   * Adds an answer. While there are too many bytes, closes a connection of the taker with the most bytes, so that an
+   * account's exports don't close the connections of other accounts. Slow clients' connections are closed first, in the
+   * order of their last progress.
    * @param body undefined for a stream
    */
   add(res: Response, body: Uint8Array | undefined, taker: Taker = undefined, isBehind = true): void {

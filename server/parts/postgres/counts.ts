@@ -8,7 +8,7 @@ import type { SharedDirectory } from "./directory.ts";
 
 /** Keeps what all servers have counted, and records the events of thresholds. */
 
-/** Each read of the use of accounts begins this many seconds before the last read, because commits may come late. */
+/** Each read also covers this many seconds before the last read, because commits may come late. */
 const overlapSeconds = 5;
 /**
  * If the database's clock has lost more seconds than this since the last read, it was set back, and all counts are read.
@@ -115,7 +115,7 @@ export class Counts {
     months.delete(farthest);
   }
 
-  /** Returns the permits granted in a month: 0 if the month isn't known but an earlier month is. */
+  /** Returns the permits granted in a month: 0 if only an earlier month is known; undefined if neither is known. */
   of(account: number, month: number): number | undefined {
     const months = this.#known.get(account);
     const known = months?.get(month);

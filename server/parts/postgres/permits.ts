@@ -84,7 +84,7 @@ class Pool {
   /** Number of requests that have begun to wait. `answered` is the number of these that were answered. */
   arrived = 0;
   answered = 0;
-  /** Number of requests that had begun to wait when the last call was sent. */
+  /** Number of requests that had begun to wait when the last call for this account was sent. */
   called = 0;
   asked = 0;
   /** Unused permits to give back, by month. */
@@ -133,7 +133,6 @@ export class Permits {
     this.#tickedMs = options.now();
   }
 
-  /** Adds requests that wait in a serving thread. */
   wait(thread: number, waits: readonly Wait[]): void {
     const nowMs = this.#options.now();
     for (const { slot, count } of waits) {
@@ -220,7 +219,7 @@ export class Permits {
     if (pool.batches.length > 0) this.#table.expireAt(pool.slot, pool.batches[0].expiryMs);
   }
 
-  /** Requests use the oldest permits first. */
+  /** Removes used permits from the batches. Requests use the oldest permits first. */
   #forgetUsed(pool: Pool): void {
     const sum = pool.batches.reduce((sum, { permits }) => sum + permits, 0);
     let used = sum - this.#table.held(pool.slot);

@@ -13,10 +13,10 @@ export interface Sample {
   requests: Record<string, number>;
   /**
    * Numbers of timed requests by bucket, in ascending order. A bucket has times from half its bound to its bound, in
-   * microseconds; the last bucket also has longer times. Empty buckets are left out.
+   * microseconds. The first also has shorter times, and the last longer times. Empty buckets are left out.
    */
   times: [bound: number, requests: number][];
-  /** The median in microseconds, computed from `times`. Like `p90` and `p99`, it is null if there were no requests. */
+  /** The median in microseconds, computed from `times`. Like `p90` and `p99`, it is null if no request was timed. */
   p50: number | null;
   p90: number | null;
   p99: number | null;
@@ -37,7 +37,7 @@ export interface Sample {
 /**
  * Computes a percentile. Interpolates on a logarithmic scale between a bound and its half.
  * @param share the percentile, from 0 to 1
- * @returns microseconds; null if there were no requests
+ * @returns microseconds; null if there were no timed requests
  */
 export function percentile(times: Sample["times"], share: number): number | null {
   const all = times.reduce((sum, [, requests]) => sum + requests, 0);

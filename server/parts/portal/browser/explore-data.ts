@@ -293,7 +293,7 @@ function milesPathsOf({ near, year }: Choice, entries: readonly (Entry | null)[]
 }
 
 /**
- * Finds hospitals with a price in the chosen circle, with the ranks of their charges there.
+ * Finds which hospitals of `miles` have a price in the chosen circle, with the ranks of their charges there.
  * @param miles distances by CCN. They have one decimal, so a hospital just outside the circle may seem to be inside.
  */
 function aroundOf(
