@@ -13,7 +13,6 @@ export interface Constant {
   body: Buffer;
 }
 
-/** A rival gets its settings as JSON in its only argument. */
 export interface RivalSettings {
   snapshotFile: string;
   /** Headers of every answer, without Content-Length and other headers that the HTTP library adds itself. */

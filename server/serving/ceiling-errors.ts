@@ -9,8 +9,9 @@ import { errorReply, lastLines, type Reply } from "./reply.ts";
 /**
  * Makes the reply to a request that a ceiling refuses, or that can't be counted now. Counts replies with 429 for the
  * metrics.
- * @param why the negative number that `Ceilings.admit` returned, or with which a wait for a permit ended
+ * @param why a negative number from `Ceilings.admit`, or from a wait for a permit
  * @param nowMs Unix milliseconds
+ * @param steadyMs milliseconds of a steady clock
  */
 export function ceilingReply(
   why: number,

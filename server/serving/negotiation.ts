@@ -34,10 +34,10 @@ function preferred(accepted: string): Coding {
   return weightOf(best) > 0 && weightOf(best) >= identity ? best : "identity";
 }
 
-/** Low, because the thread does nothing else while it compresses. */
+/** Qualities of compression. They are low, because the thread does nothing else while it compresses. */
 const [brotliQuality, gzipLevel] = [3, 1];
 
-/** Compresses a body. @param quality the quality for brotli */
+/** @param quality the quality for brotli */
 export function compress(
   body: Uint8Array,
   coding: Exclude<Coding, "identity">,

@@ -45,7 +45,7 @@ export type MakeWriting = (read: Read) => PageWriting;
 export type Read = (path: string, query: string) => object;
 
 export interface PageWriting {
-  /** Writes the numbers for a URL into a page. @throws ApiError for faults other than absent data */
+  /** Writes the numbers for a URL into a page. @throws ApiError for faults other than absent data and invalid parameters */
   write(wanted: WantedPage): WrittenPage;
   /** Forgets what it keeps of the data versions that were served before. */
   forget(): void;

@@ -29,7 +29,6 @@ export interface Post extends PostHead {
 export interface PostHandler {
   /** Returns a name for the client, by which concurrent posts are counted. */
   clientOf(head: PostHead): string;
-  /** @param requestId identifies the request in the log */
   reply(post: Post, requestId: string): Promise<Reply>;
   /** Makes the reply if this client, or all clients together, have too many concurrent posts. */
   busy(who: "client" | "all"): Reply;

@@ -17,7 +17,7 @@ interface Response {
 
 interface Waiting {
   body: Uint8Array | undefined;
-  /** Whose answer it is: the account of a stream; undefined for bodies. */
+  /** Slot of the account that a streamed answer is for; undefined for bodies in memory. */
   taker: Taker;
   /** Whether the client reads too slowly. Otherwise the answer waits for its turn. */
   isBehind: boolean;

@@ -32,9 +32,9 @@ const changedCounts = `
     ELSE $1::timestamptz - make_interval(secs => ${overlapSeconds}) END`;
 
 /**
- * SQL that stores the days of accounts whose row has a month that is still to come, because the database's clock was
- * ahead. Until that month, `take` stores no days for these accounts. Each read stores the day of the last request, so up
- * to ten seconds of requests before midnight may count for the day after.
+ * SQL that stores days of accounts whose row has a future month, because the database's clock was ahead. Until that
+ * month, `take` stores no days for these accounts. Each read stores the day of the last request, so up to ten seconds of
+ * requests before midnight may count for the next day.
  */
 const storeDays = `
   INSERT INTO hcqs.days AS d SELECT account, (at AT TIME ZONE 'UTC')::date, used_before FROM hcqs.limits
@@ -50,7 +50,7 @@ interface ChangedCount {
   month: number;
   used: number;
   used_before: number;
-  /** The day and the month of the last call. */
+  /** The day and the month of the last call for permits. */
   day: string;
   at_month: number;
 }
@@ -84,7 +84,7 @@ export class Counts {
   readonly #known = new Map<number, Map<number, Known>>();
   /** Crossings whose events aren't recorded yet, by account, month and quota. */
   readonly #crossed = new Map<string, Crossing>();
-  /** The UTC day of the last call before an account's days were read, by account. */
+  /** By account, the UTC day of its last call for permits when its days were last read. */
   readonly #daysReadOn = new Map<string, string>();
   /** The time of the last read: `#readTo` by the database's clock, `#readMs` by the steady clock. */
   #readTo = "-infinity";

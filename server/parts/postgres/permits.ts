@@ -123,7 +123,7 @@ export class Permits {
   #tickedMs: number;
   /** Mean milliseconds of a call. It begins with a high guess, so that the first requests don't use up all calls. */
   #roundTripMs = 100;
-  /** Number of answers that the mean is over, at most 8. */
+  /** Number of answers in the mean `#roundTripMs`, at most 8. */
   #measured = 0;
   readonly #answers = new Map<number, PermitAnswer[]>();
 

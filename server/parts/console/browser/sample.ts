@@ -12,8 +12,9 @@ export interface Sample {
   /** Requests per second. Keys are `<route> <status>`. */
   requests: Record<string, number>;
   /**
-   * Numbers of timed requests by bucket, in ascending order. A bucket has times from half its bound to its bound, in
-   * microseconds. The first also has shorter times, and the last longer times. Empty buckets are left out.
+   * Estimated numbers of requests by the bucket of their time, in ascending order. A bucket has times from half its bound
+   * to its bound, in microseconds. The first also has shorter times, and the last longer times. Empty buckets are left
+   * out.
    */
   times: [bound: number, requests: number][];
   /** The median in microseconds, computed from `times`. Like `p90` and `p99`, it is null if no request was timed. */
@@ -73,7 +74,7 @@ export const inSteps = (samples: readonly Sample[], seconds: number): Sample[] =
   [...Map.groupBy(samples, ({ at }) => Math.ceil(at / seconds)).values()].map(merged);
 
 /**
- * Merges one or more samples. The result has the means of rates, the percentiles of all requests' times, and the maxima of
+ * Merges one or more samples. The result has the means of rates, percentiles of all samples' times, and the maxima of
  * connections and memory.
  */
 export function merged(samples: readonly Sample[]): Sample {

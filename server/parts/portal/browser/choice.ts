@@ -26,7 +26,6 @@ const sorts = ["pays", "name", "charge", "allowed", "markup", "services", "dista
 
 /** Number of rows that a list shows at first. With more, the other pictures would be too far down. */
 export const firstShown = 10;
-/** Maximum number of rows in a list. */
 export const maxShown = 210;
 const step = 25;
 

@@ -142,7 +142,6 @@ const [lineHeight, gap, markWidth] = [16, 10, 17];
 interface Drawn {
   letter?: string;
   name: string;
-  /** A line below the name. */
   place?: string;
   /** The mark before the name of a column whose amounts are drawn as dots. */
   mark?: Kind | undefined;
