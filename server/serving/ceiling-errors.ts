@@ -61,7 +61,7 @@ const cannotCount = new ApiError(
   "requests can't be counted at the moment; this one doesn't count: retry in 1 s",
   { header: 1 },
 );
-/** Explains a refusal while the control thread reads the usage of the month to which the clock was set. */
+/** Explains a refusal after the clock was set to another month, until the control thread has read that month's usage. */
 const clockWasSet = "this server's clock was set, and it is reading the account's usage of the month";
 
 function reply(ceiling: ReachedCeiling, reason: string, nowMs: number, nextMs: number): Reply {

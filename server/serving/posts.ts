@@ -27,7 +27,7 @@ export interface Post extends PostHead {
 }
 
 export interface PostHandler {
-  /** Returns a name for the client, by which concurrent posts are counted. */
+  /** Returns the client's name, for counting its concurrent posts. */
   clientOf(head: PostHead): string;
   reply(post: Post, requestId: string): Promise<Reply>;
   /** Makes the reply if this client, or all clients together, have too many concurrent posts. */

@@ -90,7 +90,7 @@ export class Portal {
     return replyWith(written);
   }
 
-  /** Forgets the written pages, and those that are being written, because they have the numbers of earlier data. */
+  /** Forgets the pages that are written or being written, because they have the numbers of earlier data. */
   forget(): void {
     this.#pages = new WrittenPages();
   }

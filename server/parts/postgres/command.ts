@@ -14,8 +14,9 @@ import { type ImportedUse, SharedDirectory } from "./directory.ts";
 const accountsPerRead = 500;
 
 /**
- * Runs a command on a copy of the accounts in memory, makes its changes in the database, and waits until they hold on
- * every server that reaches the database. @throws Error when the database can't be used, or the command fails
+ * Runs a command on a copy of the accounts in memory, and makes its changes in the database. Waits until the changes hold
+ * on every server that reaches the database.
+ * @throws Error when the database can't be used, or the command fails
  */
 export async function runShared(urls: readonly string[], command: SharedCommand): Promise<CommandOutput> {
   const store = Store.inMemory();

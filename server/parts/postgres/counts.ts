@@ -8,7 +8,7 @@ import type { SharedDirectory } from "./directory.ts";
 
 /** Keeps what all servers have counted, and records the events of thresholds. */
 
-/** Each read also covers this many seconds before the last read, because commits may come late. */
+/** Each read also covers this many seconds before the previous read, because commits may come late. */
 const overlapSeconds = 5;
 /**
  * If the database's clock has lost more seconds than this since the last read, it was set back, and all counts are read.
@@ -46,7 +46,7 @@ interface ChangedCount {
   now_month: number;
   /** Null if no count has changed. Then there is only this row. */
   account: string | null;
-  /** The newest month with requests. It may be in the future if the clock was ahead. */
+  /** The newest month counted. It may be in the future if the clock was ahead. */
   month: number;
   used: number;
   used_before: number;
@@ -58,7 +58,7 @@ interface ChangedCount {
 interface Known {
   /** Permits granted to all servers. */
   used: number;
-  /** The quota, and the highest of its thresholds whose event is recorded or in `#crossed`. */
+  /** `recorded` is the quota's highest threshold with an event that is recorded or in `#crossed`. */
   quota: number;
   recorded: number;
 }

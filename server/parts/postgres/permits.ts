@@ -3,8 +3,8 @@ import { databaseAway, maxWaitMs, type PermitTable, permitLifeMs } from "../../a
 import type { PermitAnswer, Wait } from "../../shared/messages.ts";
 
 /**
- * Gets permits for the accounts in use, in batches, and gives unused permits back. This module does no I/O, and gets the
- * time as an argument.
+ * Gets permits for the accounts in use, in batches, and gives unused permits back. This module does no I/O, and its clock
+ * is an argument.
  */
 
 export const tickMs = 10;

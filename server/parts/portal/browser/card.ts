@@ -261,7 +261,7 @@ export const groupColumns = ({ code, name }: { code: string; name: string }): Fi
 ];
 
 /**
- * Names and order of the columns are those of `/export.csv`. Columns for what a patient pays and for the distance are
+ * The columns have the names and the order of `/export.csv`. Columns for what a patient pays and for the distance are
  * added.
  */
 export const priceFigures = (

@@ -33,7 +33,7 @@ interface CheckProps {
   /** The API's path of the same figures, with the data version. */
   api: string;
   statements: Statement[];
-  /** Names the table of ZIP codes by which the hospitals around a place were chosen; null if no place is chosen. */
+  /** Name of the table with the places of ZIP codes; null if no place is chosen. */
   places?: string | null;
   lacking?: string | undefined;
   toggle?: (isOpen: boolean) => void;

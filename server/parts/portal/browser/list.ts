@@ -14,7 +14,7 @@ export interface ListColumn {
   /** The order's name in the URL. */
   sort: string;
   hint?: string;
-  /** Set for columns of which a phone shows at most one: the sorted column, or else the column with `usually`. */
+  /** A phone shows at most one of the columns with this field: the sorted column, or else the column with `usually`. */
   beside?: "usually" | "sorted";
 }
 
@@ -143,7 +143,7 @@ interface Drawn {
   letter?: string;
   name: string;
   place?: string;
-  /** The mark before the name of a column whose amounts are drawn as dots. */
+  /** The mark of the column's dots, which is drawn before the name. */
   mark?: Kind | undefined;
   isStrong?: boolean;
 }

@@ -58,7 +58,7 @@ export interface Nothing {
 export interface Way {
   text: string;
   changes: Record<string, string | null> | null;
-  /** CCN of a hospital whose page is linked to. `changes` is then ignored. */
+  /** CCN of the hospital to link to. `changes` is then ignored. */
   hospital?: string;
 }
 
