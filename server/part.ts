@@ -131,7 +131,6 @@ export interface Core extends PartContext {
   readonly snapshots: SnapshotFolder;
   readonly connections: Connections;
   readonly traffic: Traffic;
-  /** Undefined if the server sends no e-mails. */
   readonly mailer: Mailer | undefined;
   isReady(): boolean;
   change: Change;

@@ -22,7 +22,6 @@ const idleMs = 5000;
 /** Maximum milliseconds for which requests without a permit are refused immediately. */
 const maxRefusalMs = 1000;
 
-/** What is asked of the database for an account. */
 export interface Asked {
   account: number;
   want: number;
