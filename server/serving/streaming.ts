@@ -86,7 +86,7 @@ export function skipBody(res: HttpResponse, wait: Wait, after: After, onEnd: () 
 
 /** Maximum bytes of exports that a thread makes for an account in a second, so that they hardly delay other answers. */
 export const madeBytesPerSecond = 32 * 2 ** 20;
-/** Minimum bytes that a turn counts as, because searching for an export's rows takes time, too. */
+/** Minimum bytes that a chunk counts as, because searching for an export's rows takes time, too. */
 const minTurnBytes = 2 ** 10;
 /** An account may catch up on the bytes of this many milliseconds, because timers fire up to a few milliseconds late. */
 const maxLateMs = 8;

@@ -15,7 +15,7 @@ export interface UsageTables {
   events: UsageEvents;
 }
 
-/** Makes the answer of /usage. @param nowMs Unix milliseconds; can be shortly after the month's end */
+/** Makes the answer of /usage. @param nowMs Unix milliseconds; may be shortly before or after the month */
 export function usageOf(
   { ceilings, names, days, events }: UsageTables,
   slot: number,
