@@ -136,7 +136,7 @@ test("the README of several servers promises what the code does", () => {
     says("server/parts/postgres/README.md", sentence, ...expected);
   const [life, wait] = [permitLifeMs / 1000, permitWaitMs / 1000];
   readme("It lives # s", life);
-  readme("Another waits for one call, at most # s", wait);
+  readme("Any other request waits for a call, at most # s", wait);
   readme("returns # s after the commit", life);
   readme("what it was granted in its last # s", life);
   readme("At most R·t + # R + 1 requests in any t seconds", 1 + life);
