@@ -45,9 +45,9 @@ async function start(commands: readonly string[][], core?: number) {
   );
   await Promise.all(children.map((child) => once(child, "spawn")));
   return () => {
-    for (const { exitCode } of children)
-      if (exitCode !== null)
-        throw new Error(`readers of exports ended with ${exitCode}, expected none to end`);
+    const ended = children.find(({ exitCode }) => exitCode !== null);
     for (const child of children) child.kill();
+    if (ended !== undefined)
+      throw new Error(`readers of exports ended with ${ended.exitCode}, expected none to end`);
   };
 }

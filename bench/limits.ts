@@ -31,7 +31,10 @@ const account = { plan: "free", burst: 10, quota: 10_000, webhook: null, webhook
 /** `words` has the number of ready threads, and the shared clock. */
 type Task = { slot: number; threads: number; buffer: SharedArrayBuffer; words: Int32Array };
 
-/** Results are summed, so that the compiler can't optimize the work away. */
+/**
+ * Returns the mean nanoseconds of a call. The results of the calls are summed, so that the compiler can't optimize the
+ * work away.
+ */
 function nanoseconds(count: number, each: (i: number) => number): number {
   let sum = 0;
   const start = performance.now();

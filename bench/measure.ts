@@ -12,7 +12,6 @@ import type { Server } from "./servers.ts";
 
 /** Frequency of the clock ticks in which /proc gives CPU times. It is fixed on Linux. */
 const ticksPerSecond = 100;
-/** A request counts as failed after this many seconds without an answer. */
 const maxAnswerSeconds = 30;
 /** Maximum time that wrk may take to read its list and to stop. */
 const maxOverrunMs = 60_000;

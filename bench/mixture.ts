@@ -23,7 +23,7 @@ export interface Mixture {
 }
 
 const perSecond = 20;
-/** Number of pages, and of searches, that are requested per page of the list. */
+/** Pages, and searches, to request for each page of the list. */
 const listEvery = 5;
 const maxPublishingMs = 30_000;
 

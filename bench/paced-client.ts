@@ -20,7 +20,6 @@ export interface Pace {
   connections: number;
 }
 
-/** Latencies are in microseconds. */
 export interface Paced {
   requests: number;
   p50Us: number;

@@ -6,7 +6,7 @@ import { digits, type Spread, spreadOf } from "./figures.ts";
 import type { Bounded, Entrant, Load } from "./loads.ts";
 import type { Figures } from "./measure.ts";
 
-/** A figure, or a ratio of two figures of the same round: the median and the range over the rounds. */
+/** The median and the range of a figure over the rounds. The figure may be a ratio of two figures of a round. */
 export interface Row extends Spread {
   load: string;
   what: string;

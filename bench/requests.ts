@@ -108,7 +108,10 @@ function drawZipf(targets: readonly string[], count: number, random: Random): st
   return Array.from({ length: count }, () => targets[bisect(reached, random.next() * total)]);
 }
 
-/** Makes search texts from words of a facility's name, city and state. Some words are cut or have a typo. */
+/**
+ * Makes up to `count` different search texts with matches, from words of a facility's name, city and state. Some words
+ * are cut or have a typo.
+ */
 export function searchTexts({ image, snapshot }: Data, count: number, random: Random): string[] {
   const { facilities } = snapshot.table;
   const texts = new Set<string>();

@@ -27,7 +27,7 @@ const sizes = smoke ? [2_000, 5_000, 10_000] : [100_000, 1_000_000, 5_000_000, 1
 const limit = 25;
 const batch = 1000;
 const memoryRuns = smoke ? 1 : 5;
-/** Few batches are slow because the code isn't compiled yet, so the median of many isn't affected. */
+/** Only the first batches are slow, before the code is compiled, so the median isn't affected. */
 const batches = smoke ? 3 : 600;
 const [fewThreads, manyThreads] = [1, 4];
 const [connections, requestsPerConnection] = [32, 20];

@@ -35,7 +35,7 @@ export function checkRegular(path: string, expected: string): void {
   throw new DataError(path, "something that isn't a regular file", expected);
 }
 
-/** Reads a regular file. @throws DataError when the path isn't a regular file or can't be read */
+/** @throws DataError when the path isn't a regular file or can't be read */
 export function readRegular(path: string, expected: string): Buffer {
   checkRegular(path, expected);
   try {

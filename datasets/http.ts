@@ -12,7 +12,7 @@ import type { HttpProxy, ProxyFor } from "./proxy.ts";
 const maxRedirects = 5;
 const firstPauseMs = 1000;
 const maxPauseMs = 30_000;
-export const maxRetryAfterMs = 300_000;
+const maxRetryAfterMs = 300_000;
 
 const certificateCodes =
   /CERT|SIGNATURE|ISSUER|ERR_TLS|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH|HOSTNAME|_TOO_SMALL|_TOO_WEAK/;
@@ -51,7 +51,7 @@ export interface Try {
 
 /** A temporary failure, after which a retry may succeed. */
 export class Break extends Error {
-  /** Milliseconds to wait, from the server's Retry-After; 0 if it sent no valid one. */
+  /** Milliseconds to wait, from the Retry-After header; 0 if it is missing or invalid. */
   readonly retryAfterMs: number;
 
   constructor(reason: string, retryAfterMs = 0) {
@@ -128,7 +128,7 @@ function broken(url: string, what: string, error: unknown, signal: AbortSignal, 
   return otherThanTls.test(reason) ? withoutTls(url, proxy) : new Break(`${what} (${reason})`);
 }
 
-/** The error for a server or a proxy at an https address that answers without TLS. A retry wouldn't help. */
+/** Makes the error for a server or proxy that answers without TLS at an https address. A retry wouldn't help. */
 function withoutTls(url: string, proxy: HttpProxy | undefined): Error {
   if (proxy === undefined || !proxy.url.startsWith("https:"))
     return new DataError(
@@ -243,7 +243,6 @@ function refusal(url: string, { statusCode = 0, statusMessage = "", headers }: I
   return new Break(found, retryAfterMs);
 }
 
-/** Returns the server's time in milliseconds; NaN if the server doesn't state it. */
 function serverTime(headers: IncomingHttpHeaders): number {
   return Date.parse(headers.date ?? "");
 }

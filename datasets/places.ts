@@ -41,7 +41,6 @@ export function readPlaces(keep: Keep = (_, make) => make()): Places {
   return places;
 }
 
-/** Maps the first two digits of ZIP codes to all ZIP codes with this start. */
 export function zipsByStart(): Map<string, string[]> {
   const zips = Array.from(readPlaces().zip, (zip) => String(zip).padStart(5, "0"));
   return Map.groupBy(zips, (zip) => zip.slice(0, 2));
@@ -65,7 +64,10 @@ function readEntries(): Map<number, Entry> {
   return new Map([...found].sort(([a], [b]) => a - b));
 }
 
-/** The ZIP codes ascending, their latitudes and their longitudes, as 32-bit integers of this machine. */
+/**
+ * Returns the ascending ZIP codes, then their latitudes, then their longitudes, as 32-bit integers in this machine's
+ * byte order. Coordinates are in millionths of a degree.
+ */
 function tableOf(entries: Map<number, Entry>): Buffer {
   const column = (axis: "latitude" | "longitude") =>
     Int32Array.from(entries.values(), (entry) => Math.round(1e6 * entry[axis]));

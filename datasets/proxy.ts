@@ -19,11 +19,11 @@ const expected =
   "[http://][USER:PASSWORD@]HOST[:PORT], or https://… (in user and password, %40 stands for @, %3A for : and %2F for /)";
 
 /**
- * Reads HTTPS_PROXY for https addresses, HTTP_PROXY for http addresses, and NO_PROXY. ALL_PROXY stands in for each of
- * the first two that is unset. Lower-case names take precedence, and empty values count as unset. A proxy without a
+ * Reads HTTPS_PROXY for https addresses, HTTP_PROXY for http addresses, and NO_PROXY. ALL_PROXY replaces HTTPS_PROXY or
+ * HTTP_PROXY if that is unset. Lower-case names take precedence, and empty values count as unset. A proxy without a
  * scheme is an http proxy.
  *
- * @throws DataError if a proxy's address is wrong; the error doesn't show it, because it may have a password
+ * @throws DataError if a proxy's address is invalid; the error doesn't show the address, which may have a password
  */
 export function proxiesIn(environment: NodeJS.ProcessEnv): ProxyFor {
   const named = (name: string) =>
@@ -68,8 +68,9 @@ function isDecodable(text: string): boolean {
 }
 
 /**
- * Tells whether an entry of NO_PROXY covers a URL's host: `*`, a domain with its subdomains, an IP address, or a
- * network such as 10.0.0.0/8. A domain, an IPv4 address, or an IPv6 address in brackets may have a port.
+ * Tells whether an entry of NO_PROXY covers a URL's host. An entry is `*`, a domain (which covers its subdomains), an
+ * IP address, or a network such as 10.0.0.0/8. A domain, an IPv4 address, or an IPv6 address in brackets may have a
+ * port.
  */
 function covers(entry: string, { hostname, port, protocol }: URL): boolean {
   if (entry === "*") return true;

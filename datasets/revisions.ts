@@ -22,12 +22,12 @@ export interface KnownVersion {
 }
 
 /**
- * Writes the next revision of a year. The file is linked into place after it is flushed to disk, so readers never see
- * a partial file, and no file is replaced. The function is synchronous, so that no signal handler runs meanwhile.
+ * Writes the next revision of a year. The file is linked into place after it is flushed to disk, so readers never see a
+ * partial file, and no file is replaced. The function is synchronous, so that no signal handler runs meanwhile.
  *
  * @param encode called again if another process takes the revision number first
  * @returns the path of the new file
- * @throws DataError when the folder can't be written, or all revisions of the year are used
+ * @throws DataError when the folder can't be written, or the next revision would exceed `maxRevision`
  */
 export function publishSnapshot(
   outDir: string,

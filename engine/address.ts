@@ -11,8 +11,8 @@ const maxSourceUrlCharacters = 2000;
 export const sourceUrlExpected = "an http or https URL, without a password";
 
 /**
- * Tells whether a text can be a snapshot's source: a web address (`isWebAddress`) of at most 2,000 characters, which are
- * printable ASCII without spaces.
+ * Tells whether a text can be a snapshot's source: a web address of at most 2,000 printable ASCII characters without
+ * spaces.
  */
 export function isSourceUrl(text: string): boolean {
   return text.length <= maxSourceUrlCharacters && /^https?:\/\/[!-~]+$/i.test(text) && isWebAddress(text);

@@ -35,7 +35,7 @@ export function utf8(text: string): Uint8Array<ArrayBuffer> {
   return encoder.encode(text);
 }
 
-/** Returns the JSON of an object with one more field, cut off before that field's value. */
+/** Returns the JSON of a non-empty object with one more field, cut off before that field's value. */
 export function jsonUpTo(field: string, object: Record<string, string>): string {
   return `${JSON.stringify(object).slice(0, -1)},"${field}":`;
 }

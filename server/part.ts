@@ -37,7 +37,11 @@ export interface PartRun {
   readonly writing?: URL;
   /** `isTheirs` recognises the keys that all visitors of the part's pages share. `limits` is the share of each address. */
   readonly visitors?: { limits: ShareLimits; isTheirs: IsForVisitors };
-  /** Runs the part's checks that need no state, before a state is made. @throws DataError when a check fails */
+  /**
+   * Runs the part's checks that need no state, before a state is made.
+   * @param isShared whether servers share the state
+   * @throws DataError when a check fails
+   */
   check?(isShared: boolean): Promise<void>;
   /** Shares the state among several servers. At most one part does this. */
   shareState?(ground: PartContext): Promise<SharedState>;
@@ -62,7 +66,6 @@ export interface Pages {
 
 export interface OpsPages {
   file(path: string): WebFile | undefined;
-  /** The path at which `stream` sends server-sent events. */
   readonly streamPath: string;
   stream(response: ServerResponse): void;
 }
@@ -128,7 +131,6 @@ export interface Core extends PartContext {
   readonly snapshots: SnapshotFolder;
   readonly connections: Connections;
   readonly traffic: Traffic;
-  /** Undefined if the server sends no e-mails. */
   readonly mailer: Mailer | undefined;
   isReady(): boolean;
   change: Change;
@@ -140,9 +142,7 @@ export interface Core extends PartContext {
 }
 
 /**
- * Defines a part.
- * @param configure returns undefined if the settings disable the part, and throws a DataError when they contradict each
- * other
+ * @param configure returns undefined if the settings disable the part; throws a DataError when they contradict each other
  */
 export function definePart<Table extends SettingTable>(
   settings: Table,

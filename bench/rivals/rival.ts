@@ -3,7 +3,7 @@ import { attachImage, buildImage, decodeSnapshot, type Image, type Snapshot } fr
 import { pathOfPage } from "../../server/api/cursor.ts";
 import { basePath } from "../../server/api/endpoint.ts";
 
-/** The code that rivals share. They have an advantage over the service, because they don't check keys or limits. */
+/** The code that rivals share. Rivals have an advantage over the service, because they don't check keys or limits. */
 
 export type Headers = readonly (readonly [name: string, value: string])[];
 
@@ -13,7 +13,6 @@ export interface Constant {
   body: Buffer;
 }
 
-/** A rival gets its settings as JSON in its only argument. */
 export interface RivalSettings {
   snapshotFile: string;
   /** Headers of every answer, without Content-Length and other headers that the HTTP library adds itself. */

@@ -132,7 +132,6 @@ const querystring = {
   },
   required: ["procedure"],
 };
-/** Maximum cached answers. The oldest answer is evicted first. */
 const maxKept = 10_000;
 const headers = Object.fromEntries(settings.headers);
 const kept = new Map<string, string>();

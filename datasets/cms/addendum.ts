@@ -27,11 +27,11 @@ const expected =
 export interface Addendum {
   /** The HCPCS codes in ascending order. A code without an APC has an empty `procedure`. */
   codes: HcpcsCode[];
-  /** The calendar year, in four digits, from the lines before the header; undefined if they have none. */
+  /** The four digits after "CY" in the lines before the header; undefined if there are none. */
   year: string | undefined;
 }
 
-/** Reads an OPPS Addendum B. @throws DataError when the file can't be read or isn't a valid addendum */
+/** @throws DataError when the file can't be read or isn't a valid addendum */
 export async function readAddendum(file: string): Promise<Addendum> {
   const { records, kind } = await readRecords(file, expected);
   const at = records.slice(0, maxTitleLines).findIndex(({ record }) => columnsIn(record) !== undefined);
@@ -62,7 +62,10 @@ export async function readAddendum(file: string): Promise<Addendum> {
   };
 }
 
-/** Finds the columns by words in their names. Returns undefined if the line isn't the header. */
+/**
+ * Finds the columns by words in their names. The status column may be missing (−1). Returns undefined if the line isn't
+ * the header.
+ */
 function columnsIn(record: string[]): Columns | undefined {
   const names = record.map((name) => name.toLowerCase().split(/[^a-z0-9]+/));
   const find = (fits: (words: string[]) => boolean) => names.findIndex(fits);
@@ -81,7 +84,7 @@ function columnsIn(record: string[]): Columns | undefined {
 }
 
 /**
- * Returns the code in a line, or undefined for a line with neither a code nor an APC.
+ * Returns the code in a line, or undefined for a line with neither a valid code nor an APC.
  *
  * @throws DataError when a cell is invalid
  */

@@ -33,7 +33,7 @@ export interface Offer {
   url: string;
   /** Month of publication as `YYYY-MM`, from the URL; null if the URL has no month. */
   released: string | null;
-  /** URL of CMS's totals by nation and state of the same year; null if it isn't known. */
+  /** URL of CMS's totals by nation and state for the same year; null if unknown. */
   totalsUrl: string | null;
 }
 
@@ -102,7 +102,7 @@ function newestIn(entries: readonly CatalogueEntry[], titleLetters: string) {
 interface CatalogueEntry {
   /** Titles of this entry and of the entries around it, outermost first. */
   titles: string[];
-  /** Names of fields are reduced to lower-case letters and digits, without a prefix such as `dcat:`. */
+  /** Names of fields have only lower-case letters and digits, and no prefix such as `dcat:`. */
   fields: Map<string, unknown>;
 }
 
@@ -128,8 +128,8 @@ function addressOf(fields: Map<string, unknown>): string | undefined {
 }
 
 /**
- * Returns the year in the first text that has one, written as DYnn or DY20nn. In a text that isn't a URL, 20nn counts,
- * too. Returns undefined if that year is before `minDataYear` or after `maxDataYear`.
+ * Returns the year in the first text that has one, written as DYnn or DY20nn, or as 20nn in a text that isn't a URL.
+ * Returns undefined if there is none, or if it is before `minDataYear` or after `maxDataYear`.
  */
 function dataYearOf(texts: unknown[]): number | undefined {
   for (const given of texts) {

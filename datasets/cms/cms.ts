@@ -83,7 +83,7 @@ export class CmsTable {
   readonly #fields: number;
   readonly #named: number;
   readonly #at: Record<Column, number>;
-  /** All rows must have as many fields as the first row. The header may have more or fewer empty columns without a name. */
+  /** Number of fields of every row. It may differ from the header's only by unnamed columns at the end. */
   #width: number;
 
   readonly #ccns: string[] = [];
@@ -95,10 +95,7 @@ export class CmsTable {
   /** Positions by CCN. A CCN is a key both in upper case and as spelled in the file. */
   readonly #facilityIndex = new Map<string, number>();
   readonly #procedureIndex = new Map<string, number>();
-  /**
-   * The first spelling of each procedure's name, and its line. The name isn't cleaned again where this spelling is
-   * repeated.
-   */
+  /** The first spelling of each procedure's name, with its line. A repetition of this spelling isn't cleaned again. */
   readonly #procedureText: { name: string; line: number }[] = [];
 
   readonly #facility: number[] = [];
@@ -106,11 +103,7 @@ export class CmsTable {
   readonly #measures = byField(measureFields, (): number[] => []);
   readonly #line: number[] = [];
 
-  /**
-   * Finds the columns by the names in the header.
-   *
-   * @throws DataError if a required column is missing, a name occurs twice, or the layout is that of 2011–2015
-   */
+  /** @throws DataError if a required column is missing, a name occurs twice, or the layout is that of 2011–2015 */
   constructor(file: string, header: string[], line: number) {
     this.#file = file;
     this.#fields = header.length;
@@ -199,7 +192,7 @@ export class CmsTable {
     );
   }
 
-  /** Checks the number of fields. Empty columns without a name may follow at the end. */
+  /** Checks the number of fields. Unnamed columns at the end must be empty. */
   #checkFields(record: string[], line: number): void {
     let filled = record.length;
     while (filled > this.#named && record[filled - 1].trim() === "") filled--;
@@ -229,7 +222,7 @@ export class CmsTable {
   /**
    * Refuses rows with the same facility and procedure. The error names the first duplicate in the file.
    *
-   * @param order positions of the rows, duplicates side by side
+   * @param order positions of the rows; duplicates are side by side, in the order of the file
    */
   #refuseDuplicates(order: Uint32Array): void {
     const [facility, procedure] = [this.#facility, this.#procedure];

@@ -1,6 +1,6 @@
 /** The columns of CMS's file by Provider and Service. */
 
-/** The names of the 2023 release. They are compared by letters and digits only. */
+/** The names in the 2023 release. Only letters and digits are compared, without regard to case. */
 export const requiredNames = {
   ccn: "Rndrng_Prvdr_CCN",
   facility: "Rndrng_Prvdr_Org_Name",
@@ -11,7 +11,7 @@ export const requiredNames = {
   charge: "Avg_Tot_Sbmtd_Chrgs",
   allowed: "Avg_Mdcr_Alowd_Amt",
 } as const;
-/** The names of the required and the optional columns. An optional column that a file lacks is null in every row. */
+/** The names of the required and the optional columns. An optional column that a file lacks counts as empty. */
 export const columnNames = {
   ...requiredNames,
   street: "Rndrng_Prvdr_St",
@@ -25,5 +25,4 @@ export const columnNames = {
   outlierAmount: "Avg_Mdcr_Outlier_Amt",
 } as const;
 
-/** Reduces a name to lower-case letters and digits, for comparisons. */
 export const plain = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, "");

@@ -20,10 +20,9 @@ const incomplete = /(?:\r|[\xc2-\xf4][\x80-\xbf]{0,2})$/;
  */
 export class TextScan {
   bytes = 0;
-  /** The number of the line after the last line end. The first line has number 1. */
+  /** The number, from 1, of the line after the last line end. */
   line = 1;
   stray: StrayByte | undefined;
-  /** The line of the first multi-byte UTF-8 character. */
   multibyteLine: number | undefined;
   isTerminated = false;
   #lineStart = 0;

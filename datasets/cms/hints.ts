@@ -86,7 +86,8 @@ export function isMissing(text: string): boolean {
 /**
  * Adds a hint to `expected` if the text is a usual form of a missing or changed code.
  *
- * @param digits number of digits of the complete code; a shorter number may have lost its leading zeros
+ * @param digits number of digits of a complete code, 0 for a code of letters; a shorter number may have lost leading
+ * zeros
  * @param isOptional whether the cell may be empty
  */
 export function orCode(expected: string, text: string, digits: number, isOptional = false): string {
@@ -129,7 +130,7 @@ export function orCount(expected: string, text: string): string {
   return withAdvice(expected, advice([...numberHints, fraction], text));
 }
 
-/** Tells whether the first text in a row says that the row has totals, such as "Grand Total" or "010001 Total". */
+/** Tells whether a row's first text, such as "Grand Total" or "010001 Total", marks a row of totals. */
 export function isTotal(text: string): boolean {
   return /(?:^|[ -])(?:sub|grand)?totals?(?: result)?:?$|^(?:sum|average|mean|median|count)(?: of .*)?:?$/i.test(
     text,
@@ -137,8 +138,8 @@ export function isTotal(text: string): boolean {
 }
 
 /**
- * Tells whether a spreadsheet may have rounded a number to this form: two decimals and a power of ten, such as
- * 5.00E+05.
+ * Tells whether a text such as 5.00E+05 may be a number that a spreadsheet has rounded to two decimals and a power of
+ * ten.
  */
 export function isRounded(text: string): boolean {
   return /^[0-9]\.[0-9]{2}E\+[0-9]{2,3}$/.test(text);

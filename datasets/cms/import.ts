@@ -24,8 +24,8 @@ export interface ImportOptions extends ReleaseOptions {
 }
 
 /**
- * Writes the next snapshot of the year. Without `force`, nothing is written if a snapshot of the year already has the
- * same rows and, if an addendum is given, the same codes.
+ * Writes the next snapshot of the year. Without `force`, nothing is written if `findContent` finds a snapshot with the
+ * same rows and codes.
  *
  * @throws DataError when a file is invalid or the folder can't be written
  */

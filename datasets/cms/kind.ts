@@ -1,4 +1,3 @@
-/** Kinds by the first bytes in hexadecimal. */
 const binaries: readonly [start: string, kind: string][] = [
   ["1f8b", "a gzip file"],
   ["504b0304", "a zip archive"],
@@ -24,7 +23,7 @@ const separators: readonly [separator: string, name: string][] = [
  * Names the kind of a file that isn't comma-separated text, such as "a gzip file". Returns undefined if the file may be
  * CSV.
  *
- * @param start the file's first bytes: enough for the file names in a zip archive, which identify a workbook
+ * @param start the file's first bytes; a workbook is recognized by the file names in a zip archive
  */
 export function foreignKind(start: Buffer): string | undefined {
   const hexadecimal = start.toString("hex", 0, 16);

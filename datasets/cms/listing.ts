@@ -8,10 +8,7 @@ import type { Offer } from "./catalogue.ts";
 const downloadsFolder = "downloads";
 const maxNameCharacters = 100;
 
-/**
- * Returns the path of a download in the folder `out`. The path contains a hash of the URL, because different releases
- * have had the same file name.
- */
+/** The path contains a hash of the URL, because different releases have had the same file name. */
 export function downloadPath(out: string, url: string): string {
   const named = basename(new URL(url).pathname)
     .replace(/\.csv$/i, "")

@@ -7,8 +7,8 @@ export const readTwice =
 /** Matches a character that a byte from 0x80 to 0xBF stands for in Windows-1252 or in Latin-1. */
 const later = `[\u0080-\u00bf${new TextDecoder("windows-1252").decode(Uint8Array.from({ length: 32 }, (_, i) => 0x80 + i))}]`;
 /**
- * Matches a character from U+0080 to U+017F, or a sign such as U+2019, whose bytes of UTF-8 were read as characters.
- * The second character may be a no-break space, which `cleanName` makes a space or removes.
+ * Matches a character from U+0080 to U+017F, or a sign such as U+2019, if its UTF-8 bytes were read as separate
+ * characters. A second character that is a no-break space may have become a space or been trimmed by `cleanName`.
  */
 const twice = new RegExp(
   `[\u00c2-\u00c5]${later}|[\u00c2-\u00c5](?: |$)|\u00e2[\u0080\u20ac]${later}?|\u00e2[\u0082\u0084\u201a\u201e]${later}`,
@@ -35,8 +35,8 @@ export function cleanName(text: string): string | Flaw {
 }
 
 /**
- * Finds the commonest spelling of a text of each facility, such as its name. The first spelling in the file wins a
- * tie. An empty spelling wins only if there is no other.
+ * Finds each facility's commonest spelling of a text, such as its name. The first spelling in the file wins a tie. An
+ * empty spelling wins only if there is no other.
  */
 export class Spellings {
   readonly #raw: string[] = [];

@@ -8,7 +8,7 @@ import { isReadTwice, readTwice } from "./names.ts";
 /** CMS suppresses the amounts of rows with at most this many services. */
 export const maxSuppressedServices = 10;
 /** If the median charge is at least this many times that of the previous snapshot, the amounts may be in another unit. */
-export const suspectedGrowth = 30;
+const suspectedGrowth = 30;
 const maxNamed = 3;
 
 /** A release has some 117,000 rows, 3,100 facilities, and 49 states and the District of Columbia. */

@@ -13,7 +13,6 @@ const readChunkBytes = 2 ** 20;
 /** Real records are shorter, and a low limit detects an unclosed quote early. */
 const maxRecordBytes = 2 ** 16;
 
-/** Maximum lines with values before the header. If there are more, the error of the first of them is reported. */
 const maxTitleLines = 50;
 /** A truncated amount, such as 96 from 9652.79, looks like a complete amount. */
 const unterminated = [
@@ -42,7 +41,7 @@ interface Release {
   warnings: string[];
 }
 
-/** Reads a CMS release from a CSV file. @throws DataError when the file can't be read or the release is invalid */
+/** @throws DataError when the file can't be read or the release is invalid */
 export async function readRelease(options: ReleaseOptions): Promise<Release> {
   const { file, year, released, sourceUrl } = options;
   let handle: FileHandle | undefined;
@@ -71,7 +70,11 @@ export async function readRelease(options: ReleaseOptions): Promise<Release> {
   }
 }
 
-/** Checks that a file begins with the header of a release and, unless `allowUnterminated`, ends with a line end. */
+/**
+ * Checks that a file begins with the header of a release and, unless `allowUnterminated`, ends with a line end.
+ *
+ * @throws DataError with `subject` if it doesn't
+ */
 export async function checkEnds(file: string, subject: string, allowUnterminated: boolean): Promise<void> {
   const handle = await open(file);
   try {
@@ -151,7 +154,7 @@ async function readTable(
   let header: string[] = [];
   let nextLine = 1;
   let emptyLines = 0;
-  /** The lines with values before the header: how many there are, and the error of the first of them. */
+  /** The number of lines with values before the header, and the error of the first such line. */
   let titles: { error: unknown; lines: number } | undefined;
   const startOfRecord = (parser: Parser) => nextLine + parser.info.empty_lines - emptyLines;
 

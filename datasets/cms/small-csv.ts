@@ -17,8 +17,8 @@ interface Line {
 }
 
 /**
- * Reads the records of a CSV file in UTF-8 or Windows-1252. `kind` says what the file is if it begins like another kind
- * of file.
+ * Reads the records of a CSV file in UTF-8 or Windows-1252. `kind` names another format, such as JSON, if the file
+ * begins like it.
  *
  * @param expected describes the file in errors
  * @throws DataError when the file can't be read, is too large, or has broken quoting

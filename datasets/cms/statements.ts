@@ -1,6 +1,6 @@
 import { columnNames } from "./columns.ts";
 
-/** Writes the parts of DuckDB's statements that read the amounts of CMS's file, or of a file with other column names. */
+/** Writes parts of DuckDB statements that read amounts from CMS's file, or from a file with other column names. */
 
 type Column = "ccn" | "state" | "code" | "charge" | "allowed";
 export type ColumnNames = Readonly<Record<Column, string>>;

@@ -41,7 +41,7 @@ interface Total {
 const placeOf = new Map(Object.entries(stateNames).map(([code, name]) => [plain(name), code]));
 
 /**
- * Reads CMS's totals of procedure groups from a CSV file. Totals with blank figures are left out.
+ * Reads the totals of procedure groups. Totals with blank figures are left out.
  *
  * @throws DataError when the file can't be read or is invalid
  */
@@ -145,6 +145,7 @@ interface Unseen {
  * Returns how a total contradicts a release, with the difference as a share of CMS's figure; undefined if it doesn't.
  *
  * @param unseen undefined if anything may be missing
+ * @throws DataError if the release has more services than the nation
  */
 function faultOf(total: Total, held: Held, unseen: Unseen | undefined, file: string) {
   const { place, procedure, services } = total;

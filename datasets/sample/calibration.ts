@@ -67,7 +67,7 @@ export const stateFigures: readonly StateFigures[] = linesOf("states.txt", 5).ma
   }),
 );
 
-/** RUCA codes with the share of all hospitals that have the code. */
+/** RUCA codes, each with its share of all hospitals. */
 export const ruralUrbanFigures = linesOf("rural-urban.txt", 3).map(([share, code, description]) => ({
   share: Number(share),
   code,

@@ -17,11 +17,10 @@ import { outpatientDeductibles, stayDeductibles } from "../deductibles.ts";
 import { zipsByStart } from "../places.ts";
 import { procedureFigures, ruralUrbanFigures, stateFigures } from "./calibration.ts";
 
-/** Default number of rows. CMS's file of 2023 has one row fewer. */
+/** CMS's file of 2023 has one row fewer. */
 export const defaultSampleRows = 116_800;
 export const defaultSampleSeed = 20_230_101;
 export const maxSampleSeed = 2 ** 32 - 1;
-/** A sample with the default number of rows has 3,100 facilities. */
 const rowsPerFacility = defaultSampleRows / 3100;
 const suppressedShare = 0.45;
 /** The smallest number of services or beneficiaries that CMS publishes. */
@@ -61,8 +60,8 @@ export interface SampleOptions {
 }
 
 /**
- * Generates a synthetic snapshot, the same on any machine for equal options. Years with the same rows and seed have the
- * same facilities and nearly the same procedures at each, but different amounts.
+ * Generates a synthetic snapshot, the same on every machine for equal options. With equal `rows` and `seed`, all years
+ * have the same facilities, and nearly the same procedures at each facility, but different amounts.
  *
  * @throws DataError when `rows` is out of range
  */
@@ -172,7 +171,7 @@ function hospitalsFor(rows: number, random: RandomSource, addresses: RandomSourc
   return { facilities, state, size, offered };
 }
 
-/** Returns the RUCA code at a quantile, from 0 to below 1, of all hospitals. */
+/** Returns the RUCA code at a quantile of all hospitals. @param share at least 0, below 1 */
 function ruralUrbanOf(share: number) {
   let reached = 0;
   for (const figures of ruralUrbanFigures) {
@@ -240,7 +239,10 @@ function rowsFor(
 
   /** Logarithm of each row's demand, from which its services follow; −Infinity for procedures too rare in the nation. */
   const volume = new Float32Array(count);
-  /** Each procedure's row with the most volume. It is priced unless the procedure is too rare in the nation. */
+  /**
+   * For each procedure, the row with the most volume, which is always priced; −1 if there is no row or the procedure is
+   * too rare.
+   */
   const busiest = new Int32Array(kinds).fill(-1);
   const demand = new Float64Array(kinds);
   const ascending = new Float64Array(kinds);
@@ -400,7 +402,6 @@ const institutions = words(
     "Health~System Surgical~Hospital Heart~Hospital Women's~&~Children's~Hospital",
 );
 
-/** Splits a text at its spaces. A tilde becomes a space within a word. */
 function words(text: string): string[] {
   return text.split(" ").map((word) => word.replaceAll("~", " "));
 }
@@ -416,7 +417,6 @@ function cityIn(state: number, random: RandomSource): string {
   return `${cityHeads[city % cityHeads.length]} ${cityTails[Math.floor(city / cityHeads.length)]}`;
 }
 
-/** About half of the names begin with the city. The other names can occur in several cities. */
 function facilityName(city: string, random: RandomSource): string {
   const institution = one(institutions, random);
   const kind = random.below(10);

@@ -25,7 +25,6 @@ export function writeEnd({ tail }: Image, next: Uint8Array | null, body: Buffer,
   return at;
 }
 
-/** Returns memory for `length` bytes: the start of `scratch` if it is long enough, otherwise a new buffer. */
 export function room(length: number, scratch: Buffer): Buffer {
   return length <= scratch.length ? scratch.subarray(0, length) : Buffer.allocUnsafe(length);
 }

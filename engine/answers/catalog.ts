@@ -4,7 +4,6 @@ import { type Image, textAt } from "../image/image.ts";
 import { measureFields, stateCodes } from "../snapshot/schema.ts";
 
 export interface Coverage {
-  /** Codes of the states that have prices. */
   states: string[];
   missing_states: { state: string; reason: string }[];
   /** APC codes of the procedures that have no price. */

@@ -14,9 +14,9 @@ export interface Distribution {
   order: Uint32Array;
   summary: Summary;
   details: Record<DetailField, number>;
-  /** The summary of each state that has prices in the place, ordered by state code. */
+  /** Summaries of the states to which the priced rows belong, ordered by state code. */
   states: (Summary & { state: string })[];
-  /** All rows in the place, priced or not. */
+  /** Counts of all rows, priced or not. */
   rows: Record<"priced" | "suppressed" | "incomplete", number>;
 }
 
@@ -58,7 +58,7 @@ export function rowsAround(image: Image, procedure: number, near: Circle, state:
   return { priced: items.filter((row) => statusOf(row) === "priced"), unplaced, rows };
 }
 
-/** Sums up rows around a place, of which at least one is priced. O(n log n). */
+/** Sums up rows around a place. At least one row must be priced. O(n log n). */
 export function distributionAround(image: Image, { priced, rows }: RowsAround): Distribution {
   const byState = Map.groupBy(priced, (row) => stateCodes[image.stateOf[image.facility[row]]]);
   const states = [...byState].map(([state, of]) => ({
@@ -77,8 +77,8 @@ export interface Histogram {
 }
 
 /**
- * Counts charges in up to `bins` bins of equal width on a logarithmic scale. Edges that round to the same cent are
- * merged, which leaves fewer bins. O(bins · log facilities).
+ * Counts charges in up to `bins` bins of equal width on a logarithmic scale. There must be at least one charge. Edges
+ * that round to the same cent are merged, which leaves fewer bins. O(bins · log facilities).
  */
 export function histogramOf(
   { charge }: Image,

@@ -15,7 +15,9 @@ export function findFacility(image: Image, ccn: string): number {
   return ccnInRequest.test(ccn) ? findCode(image.ccn, ccn.toUpperCase()) : -1;
 }
 
-/** Finds a code among sorted codes of the same length. Returns its position, or −1 if there is none. O(log codes). */
+/**
+ * Finds a code among sorted codes that all have its length. Returns its position, or −1 if there is none. O(log codes).
+ */
 export function findCode(codes: TextColumn, code: string): number {
   const { start, end } = withPrefix(codes, Buffer.from(code));
   return start < end ? start : -1;
@@ -89,7 +91,6 @@ export function facilityPrices(image: Image, facility: number): PricedRow[] {
   return prices;
 }
 
-/** Returns the position of the row, or −1 if there is none. */
 export function findRow(image: Image, facility: number, procedure: number): number {
   for (let row = firstRow(image, facility); image.facility[row] === facility; row++)
     if (image.procedure[row] === procedure) return row;

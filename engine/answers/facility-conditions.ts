@@ -8,7 +8,7 @@ import { findFacility } from "./facilities.ts";
 type PriceTest = (charge: number, allowed: number) => boolean;
 type FacilityTest = (facility: number) => boolean;
 
-/** A condition on a facility's price. A row without a price doesn't meet it. */
+/** A condition on a facility's price, ignored in a list without a procedure. A row without a price doesn't meet it. */
 export interface PriceCondition {
   price: PriceTest;
 }
@@ -33,7 +33,6 @@ export function oneOf(image: Image, ccns: readonly string[]): FacilityCondition 
   return { facility: (facility) => found.has(facility) };
 }
 
-/** Joins the conditions on prices. Returns undefined if there are none. */
 export function priceTest(conditions: readonly Condition[]): PriceTest | undefined {
   return conditions
     .flatMap((each) => ("price" in each ? each.price : []))
@@ -44,7 +43,6 @@ export function priceTest(conditions: readonly Condition[]): PriceTest | undefin
     );
 }
 
-/** Joins the conditions on facilities. Returns undefined if there are none. */
 export function facilityTest(conditions: readonly Condition[]): FacilityTest | undefined {
   return conditions
     .flatMap((each) => ("facility" in each ? each.facility : []))

@@ -34,7 +34,7 @@ export interface FacilityList {
   values: Float64Array;
   /** Distances in tenths of a mile; empty without `near`. */
   distances: Int32Array;
-  /** Number of facilities whose location is unknown, but which meet every other condition. */
+  /** Number of facilities with an unknown location that meet every other condition. */
   unplaced: number;
 }
 
@@ -267,10 +267,8 @@ function distancesFrom(image: Image, { latitude, longitude, miles, north, east }
 }
 
 /**
- * Sorts the first facilities of a list. Returns their positions in the list. Ties are ordered by CCN, and absent values
- * come last. O(length).
- *
- * @param count number of facilities wanted; the result may be longer
+ * Returns positions in a list, sorted by value: at least the first `count`, or all if there are fewer. Ties are ordered
+ * by CCN, and absent values come last. O(length).
  */
 export function orderFacilities(
   { values }: FacilityList,

@@ -7,7 +7,9 @@ const none = Buffer.alloc(0);
  * Writes the summary of the whole group and one page of its rows.
  *
  * @param group from `findGroup`
+ * @param limit maximum number of rows, at least 1
  * @param offset number of rows to skip, less than `groupSize`
+ * @param next path of the next page in ASCII; null on the last page
  * @returns the bytes, in `scratch` if they fit, otherwise in a new buffer
  */
 export function encodePrices(

@@ -3,7 +3,6 @@ import { type Image, textAt } from "../image/image.ts";
 import { type Summary, summaryOf } from "../image/statistics-fields.ts";
 import { plainProcedure } from "../search/procedure-words.ts";
 
-/** The title is null if there is none. */
 export function nameProcedure(image: Image, procedure: number) {
   const code = image.codes[procedure];
   return {

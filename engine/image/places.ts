@@ -8,8 +8,8 @@ export interface Places {
   latitude: Int32Array;
   longitude: Int32Array;
   /**
-   * The cities of the ZIP codes. If undefined, only cities with hospitals have a place. The reader of the table computes
-   * the cities with `citiesOf`, and can cache them, because this takes 0.1 s.
+   * The cities of the ZIP codes, from `citiesOf`, which takes 0.1 s. If undefined, only cities with hospitals have a
+   * place.
    */
   cities?: Cities;
 }
@@ -94,7 +94,6 @@ export function extentOf({ latitude, longitude }: Point, miles: number): Extent 
   };
 }
 
-/** Tells whether a word is a ZIP code of the table. */
 export function isZip({ placeZip }: { placeZip: Int32Array }, word: string): boolean {
   return /^[0-9]{5}$/.test(word) && findPlace(placeZip, word) >= 0;
 }

@@ -84,5 +84,4 @@ export function inDollars(field: SummaryField, value: number): number {
   return counts.has(field) ? value : dollars(value);
 }
 
-/** Converts cents to dollars, and hundredths to a ratio. */
 export const dollars = (cents: number): number => cents / 100;

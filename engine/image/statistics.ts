@@ -3,6 +3,7 @@
  * half up. The result is exact, because all arithmetic is on integers below 2^53.
  *
  * @param at returns the value at a rank from 0 to below `count`; the values are ascending integers below 2^40
+ * @param count number of values, above zero
  */
 export function percentile(at: (rank: number) => number, count: number, percent: number): number {
   const position = (count - 1) * percent;
@@ -14,9 +15,11 @@ export function percentile(at: (rank: number) => number, count: number, percent:
 }
 
 /**
- * Returns a function that computes percentiles of exact quotients of integers, rounded half up only at the end.
- * O(n) on average.
+ * Returns a function that computes percentiles of exact quotients of integers, rounded half up only at the end. Each
+ * percentile takes O(n) on average.
  *
+ * @param dividends one or more
+ * @param divisors above zero
  * @param scale factor applied before rounding: 100 gives hundredths
  */
 export function ratioPercentiles(dividends: ArrayLike<number>, divisors: ArrayLike<number>, scale: number) {

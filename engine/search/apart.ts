@@ -15,8 +15,8 @@ const possessive = /([\p{L}\p{M}]{3,})['’]s(?![\p{L}\p{N}])/giu;
 
 /**
  * Removes the possessive s after three letters or more, as in "Boise's hospitals". The s stays if the index has the
- * word with the s. It also stays if the index lacks the word without the s, and the word with the s is a typo of a word
- * of a name, as in "St Mayr's".
+ * word with the s. It also stays if the word without the s is unknown and the word with the s is a typo of a word in a
+ * name or city, as in "St Mayr's".
  */
 export function withoutPossessive(index: SearchIndex, text: string): string {
   if (!text.includes("'") && !text.includes("’")) return text;

@@ -18,9 +18,9 @@ import {
 
 /**
  * Fields of a document's words. `fillerField` has weak words of the name. `repeatField` has repeated words of the name,
- * and other forms in which the name and the city may be written. `cityField` and `stateField` have a place's whole
- * name, with its words joined, and `stateField` also the state's code. `cityPartField` and `statePartField` have the
- * single words of a name of several words. `beyondField` has anything else, such as a ZIP code.
+ * and other forms in which the name and the city may be written. `cityField` and `stateField` have a place's whole name
+ * as one word, and `stateField` also the state's code. `cityPartField` and `statePartField` have the words of a place's
+ * name that consists of several words. `beyondField` has all other words, such as ZIP codes.
  */
 export const [
   nameField,
@@ -151,7 +151,7 @@ export function facilityDocuments(facilities: Facilities, wordsOf: WordsOf) {
 const otherForms = ({ written, meant, literal }: ReturnType<WordsOf>) =>
   [...new Set([...written, ...literal])].filter((word) => !meant.includes(word));
 
-/** Returns the words of a place's name. A name of several words is also added as one word, such as `newyork`. */
+/** A name of several words is also added as one word, such as `newyork`. */
 function placeWordsOf(words: string[], whole: number, part: number): Document {
   if (words.length === 1) return [{ words, field: whole }];
   return [

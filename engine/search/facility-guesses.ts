@@ -95,9 +95,7 @@ function bySound({ image, index, terms, found }: FacilitySearch): void {
 const cityOf = (image: Image, facility: number) =>
   `${textAt(image.city, facility)}, ${textAt(image.state, facility)}`;
 
-/**
- * Whether a word of the query, as it is typed, is in the facility's name, or is its CCN or an unofficial name of it.
- */
+/** Whether a word of the query, as typed, is in the facility's name, is its CCN, or belongs to its unofficial name. */
 const isNamed = (index: SearchIndex, terms: readonly Term[], facility: number) =>
   terms.some((term) => {
     const typed = { ...term, matches: term.matches.filter((match) => (match & levelMask) === exact) };
@@ -109,7 +107,9 @@ const departments = Map.groupBy(
   ([first]) => first,
 );
 
-/** The words that may be set aside: words of departments, and words of procedures that no name or city has. */
+/**
+ * The words that may be set aside: words for departments or doctors, and words of procedures that no name or city has.
+ */
 function asideIn(index: SearchIndex, words: readonly string[]): ReadonlySet<string> {
   const inNames = (1 << nameField) | (1 << cityField) | (1 << cityPartField);
   const isInNames = (word: string) => isInFields(index, findWord(index, meaningOf(word)), inNames);
@@ -123,8 +123,8 @@ function asideIn(index: SearchIndex, words: readonly string[]): ReadonlySet<stri
 }
 
 /**
- * Sets aside words of departments and procedures. A hospital's name has to be left, or a place if the search has a word
- * for hospitals or doctors. If words of procedures are set aside, the name has to identify one hospital.
+ * Sets aside words for departments, doctors and procedures. A hospital's name has to be left, or a place if the search
+ * has a word for hospitals or doctors. If words of procedures are set aside, the name has to identify one hospital.
  */
 function besideAside({ image, index, words, found }: FacilitySearch): void {
   const aside = asideIn(index, words);
@@ -246,8 +246,8 @@ function fewestFirst(terms: readonly Term[]): (readonly Term[])[] {
 }
 
 /**
- * Allows one more typo in a word that matches nothing, if another word matches the place. A hospital is found only if
- * no other hospital matches in this way.
+ * Allows one more typo in the only word that matches nothing, if another word matches the place. A hospital is found
+ * only if no other hospital matches in this way.
  */
 function byMoreTypos({ index, terms, found }: FacilitySearch): void {
   const needed = terms.filter(({ isNeeded }) => isNeeded);

@@ -97,9 +97,10 @@ interface Longest {
 }
 
 /**
- * Returns the hospitals of the longest whole name, if all other words say nothing. A region's name isn't meant. The
- * name of another place, such as Sanford, isn't meant beside a word such as in, or beside a word for a hospital. Beside
- * a word for a hospital, a name has to have its small words: "general hospital" isn't The General.
+ * Returns the hospitals of the longest whole name, if all other words say nothing. There are none if the name is also a
+ * region's name. Nor are there any if it is another place's name, such as Sanford, beside a word such as "in" or a word
+ * for a hospital. Beside a word for a hospital, the name must have its small words: "general hospital" isn't The
+ * General.
  */
 function longestName(image: Image, words: readonly string[]): Longest | undefined {
   const { exact, whole } = namesOf(image);
@@ -127,8 +128,8 @@ function longestName(image: Image, words: readonly string[]): Longest | undefine
 }
 
 /**
- * Whether the words of a name mean a place instead. They do so after a word such as in. They also do so alone, or with
- * only small words and words of a question, unless they are a whole name. Neither "New England" alone nor "hospitals in
+ * Whether the words of a name mean a place instead. They do after a word such as "in". They also do if all other words
+ * are small words or words of a question, unless they are a whole name. Neither "New England" alone nor "hospitals in
  * New England" means the New England Medical Center.
  */
 export function isPlaceInstead(image: Image, words: readonly string[], span: readonly string[]): boolean {

@@ -256,7 +256,7 @@ interface Around {
   miles: number | null;
 }
 
-/** Finds and returns the hospitals around a point, the nearest first. Each mile lowers the score by 0.01. */
+/** Finds and returns the hospitals around a point. The nearest have the highest scores. */
 function findAround(
   image: Image,
   { place, center, miles }: Around,
@@ -269,7 +269,8 @@ function findAround(
   for (const i of orderFacilities(list, false)) {
     const facility = list.items[i];
     if (!isNamed(facility)) continue;
-    found.enter(facility, ranks.place, 1 - list.distances[i] / 1000);
+    // Scores have few steps. The root gives short distances, which matter most, more of them.
+    found.enter(facility, ranks.place, 1 - Math.sqrt(list.distances[i] / (10 * near.miles)));
     around.push(facility);
   }
   if (around.length > 0 && place.kind !== "region") found.place = { near: place.name };
@@ -290,7 +291,7 @@ export function findNear(image: Image, index: SearchIndex, { words, miles }: Ask
   if (named.size > 0) findAround(image, { ...around, miles }, found, (facility) => named.has(facility));
 }
 
-/** Returns the place after a word such as near, or the place of a ZIP code, and the other words. */
+/** Returns the place after a word such as "near", or the place of a ZIP code, and the other words. */
 function placeBesideName(
   image: Image,
   words: readonly string[],

@@ -32,7 +32,7 @@ export const nothing: Matches = {
 
 export type Wanted = (document: number) => boolean;
 
-/** Returns a function that tells whether a document has prices in a state. @param state null for the nation */
+/** @param state null for the nation */
 export function pricedIn(image: Image, kind: DocumentKind, state: string | null): Wanted {
   if (kind === "procedure") return (procedure) => groupSize(image, groupOf(image, procedure, state)) > 0;
   const { pricedProcedures, stateOf } = image;

@@ -30,7 +30,9 @@ export const ranks = {
   place: 6,
   /** Every word as a whole word; or a whole name except for words for a hospital, with its state. */
   allWords: 7,
-  /** Every word that says something; or a name that is left when words are set aside. */
+  /**
+   * Every word that says something; a name's initials with its place; or a name that is left when words are set aside.
+   */
   significantWords: 8,
   allBegun: 9,
   significantBegun: 10,
@@ -112,10 +114,9 @@ export class Found {
 }
 
 /**
- * Returns the last rank whose facilities are surely meant, or −1 if none are. Facilities found by a CCN are meant. If a
- * place is the best way, its facilities are meant if the search names only one place. If the best rank is any other
- * before `guess`, the facilities up to the rank in `lastAlike` are meant if there is only one, or if all are in the one
- * place.
+ * Returns the last rank whose facilities are surely meant, or −1 if none are. Facilities found by a CCN are meant.
+ * Facilities found by a place are meant if the search names only one place. For any other best rank before `guess`, the
+ * facilities up to the rank in `lastAlike` are meant if there is only one, or if all are in the one place.
  */
 function lastMeant({ ranked, top, onePlace }: Found): number {
   if (top === ranks.code) return top;
@@ -131,7 +132,7 @@ function lastMeant({ ranked, top, onePlace }: Found): number {
   return alike === 1 || elsewhere === 0 ? last : -1;
 }
 
-/** For a best rank, the last rank that counts as similar to it. For other best ranks, it is `guess`. */
+/** For a best rank, the last rank that counts as similar to it. The default is `guess`. */
 const lastAlike: { [rank in Rank]?: Rank } = {
   [ranks.speltName]: ranks.wholeName,
   [ranks.wholeName]: ranks.wholeName,
@@ -147,10 +148,10 @@ const lastAlike: { [rank in Rank]?: Rank } = {
 const saysLittle = 0.2;
 
 /**
- * Orders the facilities found, and gives scores. A facility that is surely meant has a score of 0.5 or more.
+ * Orders and scores the facilities found. A facility that is surely meant has a score of 0.5 or more.
  *
  * @param isDoubted whether no facility can be surely meant
- * @param isAll whether the search says only that a hospital is looked for
+ * @param isAll whether no word says which hospital is meant
  */
 export function scored(index: SearchIndex, found: Found, isDoubted: boolean, isAll: boolean): Matches {
   const last = isDoubted ? -1 : lastMeant(found);

@@ -66,5 +66,5 @@ export const questions = phrasesOf("question");
 /** Words of questions that are also names of hospitals or places. */
 export const doubtful = phrasesOf("doubtful");
 export const beforePlace = phrasesOf("before-place");
-/** Tells whether a word is a filler, a question word or a kind of hospital. Looks up the word itself, not its meaning. */
+/** Tells whether `fillers`, `questions` or `kinds` has a word itself, not its meaning. */
 export const isSmallWord = (word: string) => fillers.has(word) || questions.has(word) || kinds.has(word);

@@ -6,9 +6,9 @@ import { oneWord } from "./text.ts";
 import { allowedTypos, typosBetween } from "./typos.ts";
 
 /**
- * Returns the cities that a text may mean. If it names cities, returns these, ordered by the number of hospitals
- * within `defaultMiles`, the most first. Otherwise returns at most `mostLikely` cities with a similar name, or with
- * the name in another state, ordered by typos, the fewest first, then by ZIP codes, the most first. O(cities).
+ * Returns the cities that a text may mean. If it names cities, returns these, the city with the most hospitals within
+ * `defaultMiles` first. Otherwise returns at most `mostLikely` cities that have a similar name, or the same name in
+ * another state. The fewest typos come first, then the most ZIP codes.
  *
  * @param words see `splitWords`
  */
@@ -42,11 +42,7 @@ function byHospitals(image: Image, cities: readonly City[]): City[] {
     .map(({ city }) => city);
 }
 
-/**
- * Finds the cities of the table of places whose names differ from a name by few typos.
- *
- * @param state all states if undefined
- */
+/** Finds the cities whose names differ from a text by few typos. O(cities). @param state all states if undefined */
 function citiesLike(image: Image, typed: string, state: string | undefined) {
   const { placeCity } = image;
   const bytes = Buffer.from(typed);

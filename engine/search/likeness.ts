@@ -40,7 +40,8 @@ function raritiesOf(index: SearchIndex): Float64Array {
 }
 
 /**
- * Returns a function that computes how similar the query is to a procedure group, from 0 to 1.
+ * Returns a function that computes how similar the query is to a procedure group, from 0 to 1. It is valid until the
+ * next search begins.
  *
  * The likeness to a group is the likeness to the most similar of its name and terms: the weighted share of the term's
  * words that the query has, times the weighted share of the query's words that the term has. The fewer groups have a
@@ -132,15 +133,15 @@ export function likenessOf(
 }
 
 /**
- * Minimum likeness of a group whose name has all words exactly. So most such groups tie; those whose whole name or
- * term is nearly the query come before them.
+ * Minimum likeness of a group whose name has all words exactly. So most such groups tie. A group comes before them if
+ * its whole name or a term is nearly the query.
  */
 const likenessOfName = 0.85;
 const nameFields: ReadonlySet<number> = new Set([nameField, fillerField, repeatField]);
 
 /**
  * Returns a function that computes a group's score, from 0 to 1: by its worst match first, then by how well the words
- * match and how similar the group is to the query.
+ * match and how similar the group is to the query. The function is valid until the next search begins.
  */
 export function procedureScorer(index: SearchIndex, terms: readonly Term[]): (document: number) => number {
   const { tokenStart, tokens } = index;

@@ -41,7 +41,7 @@ export interface Term {
   matches: number[];
   /**
    * The documents that match otherwise than by a word of the index: level << fieldBits | field. They have the word as
-   * several consecutive words, or are in a city with the nickname.
+   * several consecutive words, or are in a city that has the word as a nickname.
    */
   phrases: Map<number, number>;
   /** The document that the word identifies by a CCN, an APC code, a HCPCS code or an unofficial name; −1 for none. */
@@ -162,7 +162,7 @@ export function matchPrefix(index: SearchIndex, start: Uint8Array, terms: readon
     for (const { matches } of terms) matches.push((i << levelBits) | prefix);
 }
 
-/** Adds the words of the index that differ from a word by at most `allowed` typos to the term's matches. */
+/** Matches a word with words of the index that are one to `allowed` typos away. */
 export function matchTypos(
   index: SearchIndex,
   { matches }: Term,
@@ -361,10 +361,7 @@ export function matching(
 
 let marks = new Uint8Array(0);
 
-/**
- * Returns a shared array of at least `count` zeros, because making a new array for each word takes time. The caller must
- * clear what it sets.
- */
+/** Returns a shared array of at least `count` zeros. The caller must clear what it sets. */
 function marksFor(count: number): Uint8Array {
   if (marks.length < count) marks = new Uint8Array(count);
   return marks;

@@ -95,7 +95,7 @@ export function isSpeltSo(image: Image, facility: number, typed: readonly string
   );
 }
 
-/** Finds the longest unofficial name within words; undefined if there is none. `positions` are those of its words. */
+/** Finds the longest unofficial name within words, and the positions of its words; undefined if there is none. */
 export function unofficialNameIn(
   image: Image,
   words: readonly string[],

@@ -39,7 +39,8 @@ const mostNear = 3;
 
 /**
  * @param unwanted positions of matches that have no prices, or none in the state
- * @param state the state in which the search is, null for the nation
+ * @param isPriced whether a document has prices in the nation
+ * @param state code of the state to which the search is limited; null for the nation
  */
 export function whyNothing(
   image: Image,

@@ -18,8 +18,8 @@ import { indexWords, oneWord, plainWords, saysNothing, splitWords } from "./text
 import { findWord, hasToken, indexOf, type SearchIndex } from "./text-index.ts";
 
 /**
- * Says what place some words name. Searches for hospitals and for procedures, `near=`, `city=` and the errors all use
- * this. A city is one with hospitals in the directory, or one in the table of places.
+ * Finds the places that words name, for searches, `near=`, `city=` and error messages. A city either has hospitals in
+ * the directory or is in the table of places.
  */
 
 export interface Place {
@@ -117,14 +117,14 @@ export function facilitiesOfNickname(index: SearchIndex, nickname: string, only?
     .flatMap(({ state, names }) => names.flatMap((name) => facilitiesIn(index, name, state)));
 }
 
-/** Returns the facilities in a city of a state. @param city as one word @param state its code in capitals */
+/** @param city its name as one word @param state its code in capitals */
 function facilitiesIn(index: SearchIndex, city: string, state: string): readonly number[] {
   const there = findWord(index, state.toLowerCase());
   if (there < 0) return [];
   return facilitiesOfCity(index, city).filter((facility) => hasToken(index, facility, there, stateField));
 }
 
-/** Returns the facilities in the cities of a name. @param city as one word */
+/** @param city its name as one word */
 const facilitiesOfCity = (index: SearchIndex, city: string): readonly number[] =>
   index.inCity.get(findWord(index, city)) ?? none;
 
@@ -141,7 +141,7 @@ export function facilitiesInCity(image: Image, words: readonly string[]): readon
   return nicknamed.length > 0 ? nicknamed : facilitiesNamed(image, words);
 }
 
-/** Returns the facilities in the cities of a name, which may have its state, or of a nickname with its state. */
+/** Returns the facilities in the cities of a name, perhaps with its state, or of a nickname with its state. */
 function facilitiesNamed(image: Image, words: readonly string[]): readonly number[] {
   const index = indexOf(image, "facility");
   const found = facilitiesOfCity(index, oneWord(words));
@@ -160,7 +160,7 @@ function facilitiesNamed(image: Image, words: readonly string[]): readonly numbe
 const isSpelled = (image: Image, words: readonly string[]) => (facility: number) =>
   plainWords(textAt(image.city, facility)).join("") === words.join("");
 
-/** Whether words that say nothing elsewhere are spelled like a city of the directory. */
+/** Whether words are spelled exactly like a city of the directory. */
 export const isSpelledCity = (image: Image, words: readonly string[]) =>
   facilitiesOfCity(indexOf(image, "facility"), oneWord(words)).some(isSpelled(image, words));
 
@@ -256,7 +256,7 @@ export function cityAt(image: Image, i: number): City {
   };
 }
 
-/** Says which places words name, the likeliest first; none if they name no place. @param words see `splitWords` */
+/** Returns the places that words name, the likeliest first. @param words see `splitWords` */
 export function placesNamed(image: Image, words: readonly string[]): Place[] {
   const [first = "", ...others] = words;
   // A state may also come after a ZIP code.
@@ -353,9 +353,7 @@ function regionsNamed(image: Image, words: readonly string[]): Place[] {
 export const namesCounty = (words: readonly string[]): boolean =>
   isCountyNamed(words, (some) => stateOf(some.join("")) !== undefined);
 
-/**
- * Whether a word, such as in, is also the code of a state, but stands before a place, so that the state isn't meant.
- */
+/** Whether a word such as "in" is a state's code but stands before a place, so that it doesn't mean the state. */
 export const isBeforePlace = (image: Image, words: readonly string[], at: number): boolean =>
   beforePlace.has(words[at]) && stateOf(words[at]) !== undefined && isPlaceAt(image, words, at + 1);
 

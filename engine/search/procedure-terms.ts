@@ -25,7 +25,7 @@ interface ProcedureTerm {
   absent?: Absent | undefined;
 }
 
-/** Terms of one word for procedures in no group. */
+/** Terms of one word for something that no group includes. */
 export const absentWords: ReadonlySet<string> = new Set(absentTerms.filter((term) => !term.includes(" ")));
 
 /** An ordinal (3rd), a single letter, or a vertebra (l4, c5). */
@@ -102,9 +102,9 @@ interface TermsOfText {
 const noTerms: TermsOfText = { held: undefined, absent: undefined, named: [], together: new Set() };
 
 /**
- * Finds the longest term for a procedure in a group, and the longest for a procedure in no group. The words of a term
- * may be in any order. A term of the second kind doesn't count if it is a part of a term for a group's procedure, or
- * says nothing together with such a term.
+ * Finds the longest term for a procedure in a group, and the longest term for something that no group includes. The
+ * words of a term may be in any order. A term of the second kind doesn't count if it is a part of a term for a group's
+ * procedure, or says nothing together with such a term.
  *
  * @param query the words of `Asked`
  */

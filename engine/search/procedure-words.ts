@@ -31,7 +31,7 @@ const plainProcedures = new Map(
   ]),
 );
 
-/** Returns a procedure group in plain words, or undefined if the lexicon lacks it. @param code an APC */
+/** @param code an APC */
 export function plainProcedure(code: string): PlainProcedure | undefined {
   return plainProcedures.get(code);
 }
@@ -92,7 +92,7 @@ export const allAbsentTerms: readonly AbsentTerm[] = [
   ),
   ...Array.from(asideWords, (text) => ({ text, absent: undefined, isAlsoHeld: false })),
 ];
-/** The terms of procedures in no group, without those that groups have too. */
+/** The texts of `allAbsentTerms`, without terms that groups have, too. */
 export const absentTerms: readonly string[] = allAbsentTerms
   .filter(({ isAlsoHeld }) => !isAlsoHeld)
   .map(({ text }) => text);

@@ -32,7 +32,7 @@ export interface Asked {
   words: readonly string[];
   /** Whether the search asks for hospitals around the person who asks. */
   isHere: boolean;
-  /** Within how many miles of a place hospitals are asked for; null if the search doesn't say. */
+  /** Maximum distance of hospitals from the place, in miles; null if the search doesn't state one. */
   miles: number | null;
   place: ShownPlace | null;
   placeWords: readonly string[];
@@ -217,8 +217,8 @@ const distance = new RegExp(
 const kilometersPerMile = 1.609344;
 
 /**
- * Replaces a distance by the word near. If there is no distance, or if it is 0 or above `maxMiles`, the text stays and
- * `miles` is null.
+ * Replaces a distance by the word "near". If there is no distance, or if it is 0 or above `maxMiles`, the text stays
+ * and `miles` is null.
  */
 function withoutDistance(text: string): { text: string; miles: number | null } {
   if (!/\d/.test(text)) return { text, miles: null };
@@ -331,8 +331,8 @@ function inEnglish(kind: DocumentKind, words: readonly string[], isName: IsKept)
 }
 
 /**
- * Leaves out small Spanish words. Many are words of names too, so call this only if there are other Spanish words. A
- * state's code, such as DE or MI, stays if it is in capitals, or at the end after a word such as in.
+ * Leaves out small Spanish words. Many are words of names, too, so call this only if there are other Spanish words. A
+ * state's code, such as DE or MI, stays if it is in capitals, or at the end after a word such as "in".
  */
 function withoutSmallWords(kind: DocumentKind, words: readonly string[], capitals: ReadonlySet<string>) {
   const last = beforePlace.has(words.at(-2) ?? "") ? words.at(-1) : undefined;

@@ -3,7 +3,7 @@
  * nothing.
  */
 
-/** Least score of a match that is taken as meant. */
+/** Minimum score of a match that is taken as meant. */
 export const sureScore = 0.5;
 /** Minimum lead of the first match's score over the second's, in thousandths, for the first alone to be meant. */
 export const clearLead = 10;

@@ -25,7 +25,7 @@ interface WordsOfLength {
 
 /**
  * The words of all facilities or procedures, in byte order. A document is a facility or procedure, and its number is
- * its position in the image. The words and tokens are in the image. Each thread derives the rest.
+ * its position in the image. The words, the tokens and `byName` are in the image. Each thread derives the rest.
  */
 export interface SearchIndex extends WordTable {
   readonly kind: DocumentKind;

@@ -147,7 +147,6 @@ const others = Map.groupBy(
   ({ word }) => word,
 );
 
-/** Returns words that may mean the same as a short form, or short forms of a word. */
 export function otherForms(word: string): readonly string[] {
   return others.get(word)?.map(({ other }) => other) ?? [];
 }

@@ -82,9 +82,9 @@ const bytesPerStepRow = 320;
 const decoderBytes = 16 * 2 ** 20;
 /** Heap bytes per character of the codes' JSON. The worst case is many empty lists, each of three characters: `[],`. */
 const bytesPerCodeCharacter = 32;
-/** Of the memory that decoding leaves, the share that is for strings on the heap. The rest is for the image. */
+/** Share of the memory left by decoding that is for strings on the heap. The rest is for the image. */
 const heapShare = 0.25;
-/** Heap bytes of a character of a step's texts. They include a share of its string and of a map. */
+/** Heap bytes per character of a step's texts, including a share of the string and the map entry. */
 const bytesPerCharacter = 8;
 
 /** Computes the bytes of memory that decoding takes, without strings, if the footer's figures are right. */

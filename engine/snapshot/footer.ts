@@ -22,7 +22,6 @@ import { flawIn } from "./texts.ts";
 
 /** Reads what a snapshot file says about itself, before any of its rows are decoded. */
 
-/** What a file says about itself, after the file was compared with its checksum, if it has one. */
 export interface SnapshotHead {
   metadata: Metadata;
   version: Version;

@@ -98,8 +98,8 @@ export function footerStart(file: Uint8Array): number {
 }
 
 /**
- * The bytes in Thrift's compact protocol that precede the name of a column with a key of its own: the second kind of
- * key, and a list of one text.
+ * If a column has a key of its own, these bytes precede its name in Thrift's compact protocol. They stand for the
+ * second kind of key, and for a list of one text.
  */
 const columnKey = Buffer.of(0x2c, 0x19, 0x18);
 
@@ -133,7 +133,7 @@ function unknownCodec(error: unknown, subject: string): DataError | undefined {
 /**
  * Converts any error of the decoder to a DataError.
  *
- * @param cause what may have made the decoder fail, for a failure inside WebAssembly, whose message says nothing
+ * @param cause the likely cause of a failure inside WebAssembly, whose own message says nothing
  */
 export function refusalOf(error: unknown, subject: string, cause = "damage"): DataError {
   if (error instanceof DataError) return error;
@@ -148,13 +148,13 @@ function isTrap(error: unknown): boolean {
   return error instanceof Error && /^(RuntimeError|RangeError)$/.test(error.name);
 }
 
-/** Functions that reject the work of the library that is under way. */
+/** One function per running call of `orTrap`; it rejects that call. */
 const onTrap = new Set<(error: unknown) => void>();
 
 /**
- * Returns the result of work of the library. If WebAssembly traps in a microtask of the library, as it may do for
- * damage in a page, the library's promise never settles, and the error would end the process. So while the library
- * works, an error in a microtask of this thread rejects the work.
+ * Runs work of the library and returns its result. Damage in a page may make WebAssembly trap in a microtask. Then the
+ * library's promise never settles, and the error would end the process. So while the library works, an error in a
+ * microtask of this thread rejects the work.
  */
 async function orTrap<T>(work: () => Promise<T>): Promise<T> {
   const { promise: trapped, reject } = Promise.withResolvers<never>();

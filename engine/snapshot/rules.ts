@@ -86,7 +86,7 @@ const measureColumns = snapshotColumns.filter((column) => column.part === "rows"
  * Enters the rows of a file into a table, sorted by CCN and procedure code.
  *
  * @param length the number of rows
- * @param maxHeap maximum heap bytes of the facilities' texts, and also of the procedures' texts
+ * @param maxHeap maximum heap bytes of the facilities' texts, and separately of the procedures' texts
  * @param onRows called after each step with the number of rows read so far
  * @throws DataError when a value is wrong, a pair of facility and procedure occurs twice, or the texts exceed the limit
  */

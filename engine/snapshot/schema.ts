@@ -165,8 +165,8 @@ export const syntheticCaveat =
 export const leastFacilities = 2000;
 
 /**
- * Returns what users of CMS's release of a year have to know, with the number of facilities if that is too low for a
- * whole release.
+ * Returns what users of a year's CMS release have to know. If there are too few facilities for a whole release, the
+ * text states their number.
  */
 export function standardCaveat(dataYear: number, facilities: number): string {
   const part =
@@ -191,7 +191,6 @@ export interface HcpcsCode {
   description: string;
 }
 
-/** Returns the name of a data version, `<year>.<revision>`, such as `2024.2`. */
 export function versionName({ dataYear, revision }: Version): string {
   return `${dataYear}.${revision}`;
 }

@@ -23,7 +23,10 @@ export interface Snapshot {
   isSynthetic: boolean;
   /** HCPCS codes of the procedure groups, ascending; null if unknown. */
   codes: readonly HcpcsCode[] | null;
-  /** SHA-256 of rows, provenance and codes in hexadecimal. It identifies the content of a data version. */
+  /**
+   * SHA-256 of rows, codes, and provenance without `totals`, in hexadecimal. It identifies the content of a data
+   * version.
+   */
   sha256: string;
   /** SHA-256 of the rows alone, in hexadecimal. */
   contentSha256: string;

@@ -70,7 +70,7 @@ export function ascending(keys: string[]): number[] {
   return keys.map((_, i) => i).sort((a, b) => (keys[a] < keys[b] ? -1 : keys[a] > keys[b] ? 1 : 0));
 }
 
-/** Returns the ranks of a column's positions in `order`. */
+/** Returns the rank in `order` of each position in a column. */
 export function ranked(column: Int32Array, order: number[]): Int32Array {
   const ranks = new Int32Array(1 + order.reduce((highest, position) => Math.max(highest, position), -1));
   order.forEach((position, rank) => {

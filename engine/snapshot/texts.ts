@@ -1,6 +1,6 @@
 import { maxNameCharacters } from "./schema.ts";
 
-/** Checks the texts of a snapshot. `import` cleans texts before this check, and files of other tools aren't cleaned. */
+/** Checks the texts of a snapshot. Only `import` cleans names and addresses before this check. */
 
 export interface Flaw {
   found: string;

@@ -13,9 +13,19 @@ import {
 /** Returns null if the snapshot doesn't name the checksum of a source file, as in samples. */
 export function verifyOf({ sourceUrl, sourceSha256 }: Provenance) {
   if (sourceSha256 === null) return null;
-  const file =
-    sourceUrl === null ? null : decodeURIComponent(new URL(sourceUrl).pathname.split("/").at(-1) ?? "");
+  const file = sourceUrl === null ? null : fileIn(sourceUrl);
   return { file, source_url: sourceUrl, sha256: sourceSha256, sql: countsSql(file ?? unnamedFile) };
+}
+
+/** Returns the name of a URL's file; null without one. A name that can't be decoded to a file's name stays as it is. */
+function fileIn(url: string): string | null {
+  const written = new URL(url).pathname.split("/").at(-1) ?? "";
+  try {
+    const name = decodeURIComponent(written);
+    return (/[/\p{Cc}]/u.test(name) ? written : name) || null;
+  } catch {
+    return written;
+  }
 }
 
 /** A row of CMS's file is priced if both amounts are above 0. */

@@ -19,7 +19,7 @@ const maxConnections = 128;
 const maxRequestMs = 2000;
 const keepAliveMs = 5000;
 /** Maximum pipelined requests that wait on a connection. A client that sends more is disconnected. */
-export const maxWaitingRequests = 16;
+const maxWaitingRequests = 16;
 
 interface OpsOptions {
   isReady(): boolean;

@@ -99,8 +99,8 @@ const cut = (text: string, maxLength: number) =>
   text.length > maxLength ? `${text.slice(0, maxLength - 1)}${masked}` : text;
 
 /**
- * Writes a request for the log, without keys, tokens, and values of parameters that the path doesn't have. Path and query
- * are undecoded.
+ * Writes a request for the log, without keys, tokens, and values of parameters that aren't known. Path and query are
+ * undecoded.
  */
 export function requestShown(method: string, path: string, query: string | undefined): string {
   const target = query === undefined ? shownPath(path) : `${shownPath(path)}?${shownQuery(path, query)}`;

@@ -52,7 +52,6 @@ export class AskCounter {
   readonly #keys = new Int32Array(places);
   readonly #asks = new Uint32Array(places);
 
-  /** @param key the query's number */
   count(key: number): number {
     const place = (key ^ (key >>> 14)) & (places - 1);
     if (this.#keys[place] !== key) {

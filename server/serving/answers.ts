@@ -11,8 +11,8 @@ import { Answer, fileReply, Head, headerNames, okLines, type Reply, type Request
 /** Makes the answers to admitted requests, and keeps frequent answers. */
 
 /**
- * How often a price query in the usual form is made until its answer is kept. This applies to requests without
- * Accept-Encoding and If-None-Match, whose answers cost less to make than to keep.
+ * Number of requests for a price query until its answer is kept. Only requests without Accept-Encoding and If-None-Match
+ * are counted, because their answers cost less to make than to keep.
  */
 const keyedAsksToKeep = 64;
 /** Bytes of the buffer in which answers are made. A new buffer for each answer would cost more than the answer. */
@@ -148,7 +148,7 @@ function isImmutable({ byName }: Versions, { endpoint, version }: Target): boole
   return endpoint.kind === "page" || (version !== null && byName.has(version));
 }
 
-/** Returns the ETag's text, made from the request and the data version, which together determine the body's bytes. */
+/** Returns the ETag's text, made from the request and the data version. */
 function requestTag(image: Image, { endpoint, segment }: Target, query: string): string {
   const key = endpoint.keyed?.read(image, query) ?? -1;
   if (key >= 0) return tagOfKey(image, key);

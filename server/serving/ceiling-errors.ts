@@ -9,8 +9,9 @@ import { errorReply, lastLines, type Reply } from "./reply.ts";
 /**
  * Makes the reply to a request that a ceiling refuses, or that can't be counted now. Counts replies with 429 for the
  * metrics.
- * @param why what `Ceilings.admit` returned
+ * @param why a negative number from `Ceilings.admit`, or from a wait for a permit
  * @param nowMs Unix milliseconds
+ * @param steadyMs milliseconds of a steady clock
  */
 export function ceilingReply(
   why: number,
@@ -60,7 +61,7 @@ const cannotCount = new ApiError(
   "requests can't be counted at the moment; this one doesn't count: retry in 1 s",
   { header: 1 },
 );
-/** Explains a refusal while the control thread reads the usage of the month to which the clock was set. */
+/** Explains a refusal after the clock was set to another month, until the control thread has read that month's usage. */
 const clockWasSet = "this server's clock was set, and it is reading the account's usage of the month";
 
 function reply(ceiling: ReachedCeiling, reason: string, nowMs: number, nextMs: number): Reply {

@@ -6,7 +6,7 @@ import type { Respond } from "./responder.ts";
 const originHeader = headerName("origin");
 const preflightHeader = headerName("access-control-request-method");
 
-/** The documented headers that browsers would hide from a script of another site. */
+/** The documented headers that browsers would hide from a script of another origin. */
 const exposed =
   "Accept-Ranges, Allow, Content-Disposition, Content-Encoding, Content-Range, ETag, Retry-After, Vary, WWW-Authenticate, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id";
 /**
@@ -45,7 +45,6 @@ function varied({ head }: Reply): string {
     : `${text}\r\nVary: Origin`;
 }
 
-/** Makes the header that allows an origin. It names the origin itself, never `*`. */
 function allowing(origin: string): string {
   return `Access-Control-Allow-Origin: ${origin}`;
 }

@@ -1,7 +1,7 @@
 import { brotliCompressSync, gzipSync, constants as zlib } from "node:zlib";
 import type { WebFile } from "../shared/messages.ts";
 
-/** Reads the headers by which a client asks for a certain form of an answer. */
+/** Content negotiation: content codings, conditional requests and ranges. */
 
 export type Coding = "identity" | "br" | "gzip";
 
@@ -34,10 +34,10 @@ function preferred(accepted: string): Coding {
   return weightOf(best) > 0 && weightOf(best) >= identity ? best : "identity";
 }
 
-/** Low, because the thread does nothing else while it compresses. */
+/** Compression levels. They are low, because the thread does nothing else while it compresses. */
 const [brotliQuality, gzipLevel] = [3, 1];
 
-/** Compresses a body. @param quality the quality for brotli */
+/** @param quality the quality for brotli */
 export function compress(
   body: Uint8Array,
   coding: Exclude<Coding, "identity">,

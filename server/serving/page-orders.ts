@@ -2,7 +2,7 @@ import type { MessagePort } from "node:worker_threads";
 import type { WantedPage, WritingResult, WrittenPage } from "./pages-part.ts";
 
 /**
- * Passes the pages that serving threads need to the page thread, and the written pages back. A page that isn't written is
+ * Carries serving threads' orders for pages to the page thread, and the written pages back. A page that isn't written is
  * sent without numbers, so that no page waits long.
  */
 

@@ -12,8 +12,8 @@ import { freeRetired, prepareVersions, versionsOf } from "./versions.ts";
 import { pageRequestsOf, warm, warmingMs } from "./warm.ts";
 
 /**
- * The page thread writes pages for all serving threads, because a page takes some milliseconds, in which a serving thread
- * would answer no other request.
+ * The page thread writes pages for all serving threads. A page takes some milliseconds, and a serving thread would answer
+ * no other request meanwhile.
  */
 
 /** Nice value of this thread once it has started, the same as a loader thread's. */

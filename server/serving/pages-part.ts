@@ -19,7 +19,6 @@ export interface PagesContext {
    * Lets the page thread write a page. Returns undefined if no page thread runs or too many pages wait. Never rejects.
    */
   write(wanted: WantedPage): Promise<WritingResult> | undefined;
-  /** Logs an error. @param requestId the id of the failed request, if it is known */
   report(error: unknown, requestId?: string): void;
 }
 
@@ -38,7 +37,7 @@ export interface ServingPages {
 export type MakeWriting = (read: Read) => PageWriting;
 
 /**
- * Answers a request without key and ceilings.
+ * Answers a request. Checks no key and no ceilings.
  * @param query undecoded
  * @returns the answer before it is written as JSON
  * @throws ApiError
@@ -46,7 +45,7 @@ export type MakeWriting = (read: Read) => PageWriting;
 export type Read = (path: string, query: string) => object;
 
 export interface PageWriting {
-  /** Writes the numbers for a URL into a page. @throws ApiError for faults other than absent data */
+  /** Writes the numbers for a URL into a page. @throws ApiError for faults other than absent data and invalid parameters */
   write(wanted: WantedPage): WrittenPage;
   /** Forgets what it keeps of the data versions that were served before. */
   forget(): void;

@@ -1,12 +1,11 @@
 import { setImmediate } from "node:timers/promises";
 
-/** Does long work of a serving thread in pieces, between which the thread answers requests. */
+/** Splits long work into pieces, so that a thread does its other work between them. */
 
 /** Milliseconds after which a piece ends with its current step. */
 export const pieceMs = 0.25;
 
 /**
- * Does work in pieces. Other work of the event loop is done between two pieces.
  * @param steps work that yields after each step
  * @param onPiece called after each piece with its milliseconds
  * @param nowMs milliseconds of a steady clock

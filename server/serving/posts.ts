@@ -27,9 +27,8 @@ export interface Post extends PostHead {
 }
 
 export interface PostHandler {
-  /** Returns a name for the client, by which concurrent posts are counted. */
+  /** Returns the client's name, for counting its concurrent posts. */
   clientOf(head: PostHead): string;
-  /** @param requestId identifies the request in the log */
   reply(post: Post, requestId: string): Promise<Reply>;
   /** Makes the reply if this client, or all clients together, have too many concurrent posts. */
   busy(who: "client" | "all"): Reply;
@@ -134,7 +133,6 @@ class Body {
   #length = 0;
   #chunks = 0;
 
-  /** Adds a chunk. Returns false when the body has too many chunks. */
   add(chunk: Uint8Array): boolean {
     this.#chunks++;
     if (this.#length + chunk.length <= maxBodyBytes) {

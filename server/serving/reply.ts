@@ -86,7 +86,7 @@ export function headerName(lowerCase: string): ArrayBuffer {
   return new Uint8Array(Buffer.from(lowerCase)).buffer;
 }
 
-/** The account slot for which a body is made; undefined for bodies that are in memory. */
+/** Slot of the account for which a body is made; undefined for bodies that are in memory. */
 export type Taker = number | undefined;
 
 /** A body that is made while it is sent. Call `source.return()` to stop early. */

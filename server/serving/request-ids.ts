@@ -9,7 +9,6 @@ export class RequestIds {
   #count = 0;
   #announced: string | undefined;
 
-  /** @param random eight bytes */
   constructor(random: Buffer = randomBytes(prefixBytes)) {
     this.#prefix = random.toString("hex");
   }

@@ -20,7 +20,7 @@ export interface Waits {
 
 const empty = new Uint8Array(0);
 /** An answer without a body closes its connection at random, on average once in this many bytes of such answers. */
-export const headBytesToClose = 64 * 2 ** 10;
+const headBytesToClose = 64 * 2 ** 10;
 /** Maximum bytes that the library adds to a head, for the protocol, the date and the length. */
 const headOverheadBytes = 128;
 
@@ -35,7 +35,6 @@ interface Asked {
   /** What `ThreadTraffic.begin` or, if the request is answered later, `beginLater` returned. */
   begun: number;
   isLater: boolean;
-  /** Undefined if the request isn't logged. */
   caller: Caller | undefined;
 }
 
@@ -57,7 +56,6 @@ export class Responder {
   readonly #turns: Turns;
   /** Undefined unless servers share the accounts. */
   readonly #waits: Waits | undefined;
-  /** Undefined where no request is logged. */
   accessLog: AccessLog | undefined;
   #isDraining = false;
   #handled = 0;
@@ -125,7 +123,7 @@ export class Responder {
     return true;
   }
 
-  /** Answers a request, mostly before it returns. */
+  /** Answers a request, usually before this method returns. */
   answer(res: HttpResponse, req: HttpRequest, path: string, method: string, route: number): void {
     const begun = this.#traffic.begin();
     if (!this.accept(res)) return;
@@ -149,7 +147,7 @@ export class Responder {
     else this.#waitForReply(res, req, later, asked);
   }
 
-  /** Answers a request without a body when its reply is made. */
+  /** Answers a request when its reply is made. The request must have no body. */
   #waitForReply(res: HttpResponse, req: HttpRequest, later: Promise<Reply>, asked: Asked): void {
     const kept = new KeptRequest(req);
     const wait = this.waitFor(res);

@@ -36,7 +36,6 @@ export class Service {
   #authenticator: Authenticator;
   readonly #answers: Answers;
   readonly #clock: WallClock;
-  /** Undefined unless servers share the accounts. */
   #permits: PermitTable | undefined;
   #month = new Month(0);
   /** The permit or refusal for which the present request has waited; undefined if it hasn't waited. */
@@ -157,7 +156,6 @@ const permitsIn = ({ ceilings }: Pick<ServiceOptions, "ceilings">) =>
   ceilings instanceof PermitTable ? ceilings : undefined;
 
 interface Outcome {
-  /** The permit's month; undefined if there is no permit. */
   month: number | undefined;
   reason: number;
   isUsed: boolean;

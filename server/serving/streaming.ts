@@ -54,8 +54,8 @@ export const hasTooManyChunks = (chunks: number, bytes: number): boolean =>
   chunks > maxChunks + bytes / bytesPerChunk;
 
 /** Limits for an unwanted body that is read before its request is answered. */
-export const maxUnwantedBytes = 16 * 2 ** 20;
-export const maxUnwantedMs = 5000;
+const maxUnwantedBytes = 16 * 2 ** 20;
+const maxUnwantedMs = 5000;
 
 /**
  * Reads a body that nobody wants. Calls `onEnd` at most once: at the body's end, after `maxUnwantedBytes` or too many
@@ -86,7 +86,7 @@ export function skipBody(res: HttpResponse, wait: Wait, after: After, onEnd: () 
 
 /** Maximum bytes of exports that a thread makes for an account in a second, so that they hardly delay other answers. */
 export const madeBytesPerSecond = 32 * 2 ** 20;
-/** Minimum bytes that a turn counts as, because searching for an export's rows takes time, too. */
+/** Minimum bytes that a chunk counts as, because searching for an export's rows takes time, too. */
 const minTurnBytes = 2 ** 10;
 /** An account may catch up on the bytes of this many milliseconds, because timers fire up to a few milliseconds late. */
 const maxLateMs = 8;

@@ -109,7 +109,6 @@ interface Started {
   /** Undefined unless servers share the accounts. */
   permits: PermitTable | undefined;
   queue: PermitQueue | undefined;
-  /** A key of the thread's own account. */
   key: string;
 }
 

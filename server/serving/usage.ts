@@ -15,7 +15,7 @@ export interface UsageTables {
   events: UsageEvents;
 }
 
-/** Makes the answer of /usage. @param nowMs Unix milliseconds; can be shortly after the month's end */
+/** Makes the answer of /usage. @param nowMs Unix milliseconds; may be shortly before or after the month */
 export function usageOf(
   { ceilings, names, days, events }: UsageTables,
   slot: number,
@@ -25,7 +25,7 @@ export function usageOf(
   const { name, plan } = names.get(slot);
   const { burst, quota } = ceilings.ceilings(slot);
   const used = ceilings.used(slot, month.number) ?? 0;
-  const today = new Date(Math.min(nowMs, month.endMs - 1)).getUTCDate();
+  const today = new Date(Math.min(Math.max(nowMs, month.startMs), month.endMs - 1)).getUTCDate();
   return {
     account: name,
     plan,

@@ -7,7 +7,7 @@ import { inPieces } from "./pieces.ts";
 
 /**
  * Attaches published versions.
- * @param known images that are attached already, which are reused with what was derived from them
+ * @param known attached images; they are reused, with the data that was derived from them
  */
 export function versionsOf(published: readonly PublishedVersion[], known: readonly Image[] = []): Versions {
   const versions = published.map((version) => {
@@ -21,7 +21,7 @@ export function versionsOf(published: readonly PublishedVersion[], known: readon
 }
 
 /**
- * Attaches published versions, and prepares searches in new images. The thread answers requests between pieces of this
+ * Attaches published versions, and prepares searches in new images. The thread does other work between pieces of this
  * work.
  * @param onPiece called after each piece with its milliseconds
  */

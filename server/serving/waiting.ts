@@ -1,7 +1,7 @@
 import type { Connections } from "../shared/connections.ts";
 import type { Taker } from "./reply.ts";
 
-/** Bounds the memory of answers whose clients read slowly. */
+/** Bounds the memory of answers to slow clients. */
 
 /** Estimated bytes of a streamed answer: its chunk, and what its next chunks are made from. */
 export const streamBytes = 64 * 2 ** 10;
@@ -16,9 +16,8 @@ interface Response {
 }
 
 interface Waiting {
-  /** Undefined for a stream. */
   body: Uint8Array | undefined;
-  /** Whose answer it is: the account of a stream; undefined for bodies. */
+  /** Slot of the account that a streamed answer is for; undefined for bodies in memory. */
   taker: Taker;
   /** Whether the client reads too slowly. Otherwise the answer waits for its turn. */
   isBehind: boolean;
@@ -27,7 +26,7 @@ interface Waiting {
 export class WaitingAnswers {
   readonly #connections: Connections;
   readonly #maxBytes: number;
-  /** The first entry is the answer whose last progress is the oldest. */
+  /** The answers in the order of their last progress, oldest first. */
   readonly #answers = new Map<Response, Waiting>();
   /** Number of answers that share a body. The body's bytes count once. */
   readonly #users = new Map<Uint8Array, number>();
@@ -49,9 +48,9 @@ export class WaitingAnswers {
   }
 
   /**
-   * Adds an answer. While there are too many bytes, closes and counts a connection of the taker with the most bytes, so
-   * that an account's exports don't close the connections of other accounts. Connections whose clients are behind come
-   * first, and of these the one that has taken nothing for the longest time.
+   * Adds an answer. While there are too many bytes, closes connections of the taker with the most bytes. So an account's
+   * exports don't close connections of other accounts. Slow clients' connections are closed first, in the order of their
+   * last progress.
    * @param body undefined for a stream
    */
   add(res: Response, body: Uint8Array | undefined, taker: Taker = undefined, isBehind = true): void {

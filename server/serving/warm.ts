@@ -14,7 +14,7 @@ import { maxBurst, maxQuota } from "../shared/plans.ts";
  * ones.
  */
 
-/** Maximum milliseconds of CPU time: in a serving thread for prices and for others, in the page thread for pages. */
+/** Maximum milliseconds of CPU time for warming: `prices` and `others` in a serving thread, `pages` in the page thread. */
 export const warmingMs = { prices: 200, others: 100, pages: 300 };
 /** Rounds after which answers hardly get faster. */
 const rounds = 20;

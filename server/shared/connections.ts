@@ -10,8 +10,8 @@ import { DataError } from "../../engine/query.ts";
 export const reservedDescriptors = 256;
 export const descriptorsPerThread = 16;
 const defaultMaxDescriptors = 1024;
-/** Minimum file descriptors in addition to those of the threads. */
-export const minDescriptors = 64;
+/** Minimum file descriptors in addition to those of the threads, for the modules, a load and a few clients. */
+const minDescriptors = 64;
 const [openWord, refusedWord, waitingWord, cutWord] = [0, 1, 2, 3];
 /** Maximum bytes of answers that wait for clients that read slowly, in all threads. */
 export const maxWaitingBytes = 64 * 2 ** 20;

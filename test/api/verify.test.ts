@@ -85,6 +85,24 @@ test("a version that isn't from CMS's file has nothing to verify, and without an
   assert.match(verify?.sql ?? "", /read_csv\('CMS\.csv'/);
 });
 
+test("the file is named by any address that a snapshot may have", () => {
+  for (const [end, name] of [
+    ["/2023/CMS%20%28out%29.csv?a=/b.csv#c", "CMS (out).csv"],
+    ["/100%_MUP.csv", "100%_MUP.csv"],
+    ["/%E9.csv", "%E9.csv"],
+    ["/a%2Fb.csv", "a%2Fb.csv"],
+    ["/a%0Ab.csv", "a%0Ab.csv"],
+    ["/files/", null],
+    ["", null],
+  ]) {
+    const from = { ...testProvenance, sourceSha256: "0".repeat(64), sourceUrl: `https://data.example${end}` };
+    const image = imageOf(snapshotOf([["000001", "AL", "5072", 2, 1]], from));
+    const [{ verify }] = v.parse(datasetsResponse, ask(versionsOf(image), "/datasets")).data;
+    assert.equal(verify?.file, name, `address that ends in ${end}`);
+    assert.ok(verify?.sql.includes(`read_csv('${name ?? "CMS.csv"}'`), `statement for ${end}`);
+  }
+});
+
 test("the statement of /datasets gives the checksum of the rows from a version's Parquet file, whatever tool wrote it", async () => {
   const { file, ...options } = optionsFor(odd);
   const { path: imported } = await importFile({ ...options, file }, []);

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import * as v from "valibot";
 import { procedureFigures } from "../../datasets/sample/calibration.ts";
+import { findPlace } from "../../engine/image/places.ts";
 import {
   attachImage,
   buildImage,
@@ -11,7 +12,14 @@ import {
   search,
   stateNames,
 } from "../../engine/index.ts";
-import { isFirstMeant, likelyCities, splitWords, textAt } from "../../engine/query.ts";
+import {
+  isFirstMeant,
+  likelyCities,
+  listFacilities,
+  pointAt,
+  splitWords,
+  textAt,
+} from "../../engine/query.ts";
 import { phrasesOf } from "../../engine/search/lexicon.ts";
 import { stateOf } from "../../engine/search/places.ts";
 import { allAbsentTerms, plainWordsOf } from "../../engine/search/procedure-words.ts";
@@ -596,6 +604,39 @@ test("hospitals, and a name, are found around a city that has no hospital", () =
     const { place, scores } = details(query, "facility");
     assert.deepEqual([place, scores[0] >= 0.5], [{ near }, isSure], query);
   }
+});
+
+test("the hospitals around a place are those of the list; the nearest have the highest scores, at any distance", () => {
+  for (const zip of ["60614", "10016", "63101", "97420", "99723"])
+    for (const miles of [5, 50, 137, 500]) {
+      const center = pointAt(real, findPlace(real.placeZip, zip));
+      const list = listFacilities(real, { status: "all", near: { ...center, miles } }, "distance");
+      const tenths = new Map(Array.from(list.items, (facility, i) => [facility, list.distances[i]]));
+      for (const what of ["hospitals", "memorial"]) {
+        const query = `${what} within ${miles} miles of ${zip}`;
+        const { documents, scores, total } = search(real, "facility", query, 0, Number.MAX_SAFE_INTEGER);
+        if (what === "hospitals") assert.equal(total, list.items.length, query);
+        assert.deepEqual(
+          scores,
+          scores.toSorted((a, b) => b - a),
+          query,
+        );
+        // Hospitals with the same score are ordered by name, so only different scores are compared.
+        const bands = Map.groupBy(documents.keys(), (i) => scores[i]);
+        let before = 0;
+        for (const band of bands.values()) {
+          const ways = band.map((i) => tenths.get(documents[i]) ?? assert.fail(query));
+          assert.ok(Math.min(...ways) >= before, query);
+          before = Math.max(...ways);
+        }
+        // Among the nearest, hospitals a third of a mile apart have different scores within 50 miles.
+        const [nearest] = bands.values();
+        if (what === "hospitals" && miles <= 50 && nearest) {
+          const ways = nearest.map((i) => tenths.get(documents[i]) ?? 0);
+          assert.ok(Math.max(...ways) - Math.min(...ways) <= 3, query);
+        }
+      }
+    }
 });
 
 test("a distance may have decimals, and be in kilometers", () => {

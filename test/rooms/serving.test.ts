@@ -18,5 +18,6 @@ import "../serving/posts.test.ts";
 import "../serving/reply.test.ts";
 import "../serving/shares.test.ts";
 import "../serving/turns.test.ts";
+import "../serving/usage.test.ts";
 import "../serving/waiting.test.ts";
 import "../serving/warm.test.ts";

@@ -1,7 +1,7 @@
 import { bucketBounds, type Traffic, type TrafficSnapshot } from "../../shared/traffic.ts";
 import { keptMinutes, keptSeconds, merged, percentile, type Sample } from "./browser/sample.ts";
 
-/** Keeps a sample of the traffic for each second of the last ten minutes, and for each minute of the last day. */
+/** Keeps one sample of the traffic per second for ten minutes, and one per minute for a day. */
 
 const minuteSeconds = 60;
 

@@ -84,7 +84,7 @@ export class Outbox {
   readonly #tries: Counter<"outcome">;
   /** Tries in flight by event id, longest running first. */
   readonly #underWay = new Map<string, Try>();
-  /** Functions that store the results that couldn't be stored yet, by event id. They run before any new delivery. */
+  /** By event id, functions that store the results that couldn't be stored before. They run before any new delivery. */
   readonly #unrecorded = new Map<string, () => void>();
   readonly #recording = new Set<string>();
   readonly #write: (work: () => void) => Promise<void>;

@@ -5,7 +5,6 @@ import { type PostOptions, post } from "./post.ts";
 
 /** Posts events to webhooks by the Standard Webhooks specification, with the same id on every try. */
 
-/** @param now the signatures' timestamp */
 function signedHeaders(event: StoredEvent, secrets: string[], now: Date): Record<string, string> {
   const signatures = secrets.map((secret) => new Webhook(secret).sign(event.id, now, event.payload));
   return {

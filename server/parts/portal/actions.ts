@@ -40,7 +40,10 @@ export interface PortalOptions
 const maxClients = 10_000;
 /** Maximum requests in a row from an address, or changes in a row of an account. After that, one per second is allowed. */
 const clientBurst = maxPostsPerClient;
-/** Limits of the changes of all accounts and newcomers together, because each change waits for the disk. */
+/**
+ * Limits for the changes of all accounts and newcomers together: in a row, and per second. Each change waits for the
+ * disk.
+ */
 export const [changesBurst, changesPerSecond] = [50, 10];
 /** When the key table has this many keys, people can't create more here. The rest of the table is for the operator. */
 const maxOwnKeys = Math.floor(maxKeys * 0.9);

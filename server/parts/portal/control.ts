@@ -5,7 +5,7 @@ import { databaseFile } from "../../store/served.ts";
 import { noPortalAccount, PortalHost } from "./host.ts";
 import type { PortalSettings } from "./settings.ts";
 
-/** Interval at which the age of the pages' key is checked. It is short, because the clock may jump. */
+/** Interval between checks of the age of the pages' key. It is short, because the clock may jump. */
 const renewMs = 1000;
 
 /** Checks the pages' account before the server creates a state. @throws DataError when the account can't exist */

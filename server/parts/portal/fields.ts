@@ -7,7 +7,7 @@ export function invalid(param: string, found: string, expected: string): ApiErro
 
 /**
  * Parses a request's body and checks its fields.
- * @throws ApiError when the body isn't a JSON object, or its fields aren't those of the schema with valid values
+ * @throws ApiError when the body isn't a JSON object, or a field is missing, unknown or invalid
  */
 export function readFields<Entries extends v.ObjectEntries>(
   schema: v.StrictObjectSchema<Entries, undefined>,

@@ -42,7 +42,6 @@ export class PageAnswers {
     return made;
   }
 
-  /** Forgets all answers, because other data is served now. */
   forget(): void {
     this.#kept.clear();
   }

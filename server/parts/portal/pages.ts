@@ -18,7 +18,6 @@ const pages: Readonly<Record<string, readonly [script: string, title?: string]>>
   "/signup": ["signup.ts", "Get a key"],
   "/account": ["account.ts", "Your account"],
 };
-/** The signup page has another title if signup is off. */
 const titleOf = (path: string, signup: PageSettings["signup"]) =>
   path === "/signup" && signup === "off" ? "Keys" : pages[path]?.[1];
 const style = "style.css";

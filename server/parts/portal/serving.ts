@@ -90,7 +90,7 @@ export class Portal {
     return replyWith(written);
   }
 
-  /** Forgets the written pages, and those that are being written, because they have the numbers of earlier data. */
+  /** Forgets the pages that are written or being written, because they have the numbers of earlier data. */
   forget(): void {
     this.#pages = new WrittenPages();
   }
@@ -128,8 +128,8 @@ export class Portal {
   }
 
   /**
-   * Resolves to undefined if the page thread doesn't write the page in time, for example while other processes use all
-   * cores. If the page is finished later, it can be kept for further requests.
+   * Resolves to undefined if the page thread doesn't write the page in time. If the page is finished later, it can be
+   * kept for further requests.
    */
   inTime(written: Promise<Written | undefined>): Promise<Written | undefined> {
     return new Promise((resolve) => {
@@ -160,7 +160,6 @@ function fileReply({ head, body }: ReturnType<typeof formOf>): Reply {
   return { status: 200, head: `200 OK\r\n${head}`, body };
 }
 
-/** A page with the numbers for a URL, in one coding. */
 interface Written extends WrittenPage {
   bodyBytes: number;
 }

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { stateOf } from "./browser/states.ts";
 
-/** Makes an SVG file of the states' outlines from a file in TopoJSON, which a page would have to decode. */
+/** Makes an SVG file of the states' outlines from a TopoJSON file, so that pages don't have to decode TopoJSON. */
 
 /** See github.com/topojson/topojson-specification. Neighbouring states share the arcs of their border. */
 interface Topology {

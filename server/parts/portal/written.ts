@@ -56,7 +56,7 @@ export function write(
   return { head: headOf(tabTitle(title), description), body: bodyOf(body, known.flat()), isMissing };
 }
 
-/** @param known the fields of the answers from which the page is drawn, as JSON; see `Known` */
+/** @param known the content of a JSON object of the type `Known`, in pieces */
 const bodyOf = (drawn: string, known: readonly string[]) => [
   '<body><div id="app">',
   drawn,

@@ -25,7 +25,7 @@ export class Alone {
   /** When this process found the database away, by the steady clock. */
   readonly #fromMs: number;
   readonly #buckets = new Map<number, Bucket>();
-  /** What was admitted before a restart or in an earlier outage. It may be reported already, so nothing is added. */
+  /** What was admitted before a restart or in an earlier outage. It isn't changed, because it may be reported already. */
   readonly #earlier: readonly AdmittedAlone[];
   /** What this process has admitted, by month. */
   readonly #admitted = new Map<number, Omit<AdmittedAlone, "since">>();
@@ -42,7 +42,6 @@ export class Alone {
     this.#admittedIn(month);
   }
 
-  /** Milliseconds since the database went away. */
   awayMs(nowMs: number): number {
     return this.#beforeMs + nowMs - this.#fromMs;
   }
@@ -74,7 +73,7 @@ export class Alone {
     return { account, granted, used: used + granted, waitMs };
   }
 
-  /** Adds to an account's count. The count is negative if more permits were given back than this server has granted. */
+  /** Adds to an account's count. The count is negative if more permits were given back than were granted in this outage. */
   #count(account: number, month: number, more: number): number {
     const { used } = this.#admittedIn(month);
     const count = (used.get(account) ?? 0) + more;

@@ -14,8 +14,9 @@ import { type ImportedUse, SharedDirectory } from "./directory.ts";
 const accountsPerRead = 500;
 
 /**
- * Runs a command on a copy of the accounts in memory, makes its changes in the database, and waits until they hold on
- * every server that reaches the database. @throws Error when the database can't be used, or the command fails
+ * Runs a command on a copy of the accounts in memory, and makes its changes in the database. Waits until the changes hold
+ * on every server that reaches the database.
+ * @throws Error when the database can't be used, or the command fails
  */
 export async function runShared(urls: readonly string[], command: SharedCommand): Promise<CommandOutput> {
   const store = Store.inMemory();
@@ -93,9 +94,9 @@ async function readUse(store: Store, database: Database, withDays: boolean): Pro
 }
 
 /**
- * Returns the use of imported accounts: of all known days, of an account's newest month with use, and of the month
- * before it. Months after the next month are left out, because they were counted by a clock that was ahead. The
- * database counts only two months.
+ * Returns the use of imported accounts; undefined if no account was imported. It has all known days, but only an
+ * account's newest month with use and the month before it, because the database counts two months. Months after the next
+ * month are left out, because they were counted by a clock that was ahead.
  */
 function useOf(store: Store, { entered = [] }: CommandOutput, now: Date): ImportedUse | undefined {
   if (entered.length === 0) return undefined;

@@ -17,10 +17,7 @@ const maxHangingPauseMs = 30_000;
 const minPauseMs = 250;
 
 const noAnswer = "no answer";
-/**
- * Error codes of faults that a later try may not have: no connection, too few resources, a standby, or a start or stop
- * under way.
- */
+/** Error codes of faults that may pass: no connection, too few resources, a standby, or a server that starts or stops. */
 const passing = /^(08|53|57P0[1-3]|25006)/;
 
 interface Host {
@@ -51,7 +48,7 @@ export class Database {
   /**
    * Runs a query. Queries are sent without waiting for the answers to earlier queries.
    * @returns the rows
-   * @throws StateUnavailable after a fault that may pass, such as no answer; a change may have been made
+   * @throws StateUnavailable after a fault that may pass; a change may have been made
    * @throws DatabaseError when the database refuses the query
    * @throws DataError when the database can't be used until an operator changes something
    */

@@ -6,8 +6,8 @@
  */
 export const awayMs = 2000;
 /**
- * Maximum milliseconds between two calls of `isLost` that count as time without an answer. After a longer pause, such as
- * a stop of the process, this thread may not have read the answers that came meanwhile.
+ * Maximum milliseconds between two calls of `isLost` that count as time without an answer. After a longer pause, this
+ * thread may not have read the answers that came meanwhile.
  */
 const maxLookMs = 500;
 

@@ -34,7 +34,7 @@ const startStepMs = 100;
 const turnSeconds = 20;
 const turnMs = 2000;
 const maxLeaveMs = 2000;
-/** In seconds. */
+/** Upper bounds of the wait histogram's buckets, in seconds. */
 const waitBounds = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4];
 
 interface Options {
@@ -63,7 +63,11 @@ function takeValues(asked: readonly Asked[], id: string | null): unknown[] {
   ];
 }
 
-/** Permits can be taken after `begin` was called. */
+/**
+ * Reads the accounts, and waits for the database for at most about `maxStartMs`. Permits can be got after `begin` was
+ * called.
+ * @throws DataError when an operator has to change something
+ */
 export async function shareState({ urls, graceMs }: Options, context: PartContext): Promise<SharedState> {
   const { store, log, metrics, atEnd, unlessStopping } = context;
   /** Skips a run if the last run isn't done. */

@@ -8,7 +8,7 @@ import type { SharedDirectory } from "./directory.ts";
 
 /** Keeps what all servers have counted, and records the events of thresholds. */
 
-/** Each read of the use of accounts begins this many seconds before the last read, because commits may come late. */
+/** Each read also covers this many seconds before the previous read, because commits may come late. */
 const overlapSeconds = 5;
 /**
  * If the database's clock has lost more seconds than this since the last read, it was set back, and all counts are read.
@@ -32,9 +32,9 @@ const changedCounts = `
     ELSE $1::timestamptz - make_interval(secs => ${overlapSeconds}) END`;
 
 /**
- * SQL that stores the days of accounts whose row has a month that is still to come, because the database's clock was
- * ahead. Until that month, `take` stores no days for these accounts. Each read stores the day of the last request, so up
- * to ten seconds of requests before midnight may count for the day after.
+ * SQL that stores days of accounts whose row has a future month, because the database's clock was ahead. Until that
+ * month, `take` stores no days for these accounts. Each read stores the day of the last request, so up to ten seconds of
+ * requests before midnight may count for the next day.
  */
 const storeDays = `
   INSERT INTO hcqs.days AS d SELECT account, (at AT TIME ZONE 'UTC')::date, used_before FROM hcqs.limits
@@ -46,11 +46,11 @@ interface ChangedCount {
   now_month: number;
   /** Null if no count has changed. Then there is only this row. */
   account: string | null;
-  /** The newest month with requests. It may be in the future if the clock was ahead. */
+  /** The newest month counted. It may be in the future if the clock was ahead. */
   month: number;
   used: number;
   used_before: number;
-  /** The day and the month of the last call. */
+  /** The day and the month of the last call for permits. */
   day: string;
   at_month: number;
 }
@@ -58,7 +58,7 @@ interface ChangedCount {
 interface Known {
   /** Permits granted to all servers. */
   used: number;
-  /** The quota, and the highest of its thresholds whose event is recorded or in `#crossed`. */
+  /** `recorded` is the quota's highest threshold with an event that is recorded or in `#crossed`. */
   quota: number;
   recorded: number;
 }
@@ -84,7 +84,7 @@ export class Counts {
   readonly #known = new Map<number, Map<number, Known>>();
   /** Crossings whose events aren't recorded yet, by account, month and quota. */
   readonly #crossed = new Map<string, Crossing>();
-  /** The UTC day of the last call before an account's days were read, by account. */
+  /** By account, the UTC day of its last call for permits when its days were last read. */
   readonly #daysReadOn = new Map<string, string>();
   /** The time of the last read: `#readTo` by the database's clock, `#readMs` by the steady clock. */
   #readTo = "-infinity";
@@ -115,7 +115,7 @@ export class Counts {
     months.delete(farthest);
   }
 
-  /** Returns the permits granted in a month: 0 if the month isn't known but an earlier month is. */
+  /** Returns the permits granted in a month: 0 if only an earlier month is known; undefined if neither is known. */
   of(account: number, month: number): number | undefined {
     const months = this.#known.get(account);
     const known = months?.get(month);

@@ -9,7 +9,6 @@ import type { Database } from "./connection.ts";
 /** Keeps a local copy of the accounts, keys and events that are in PostgreSQL. Reads changes, and makes changes. */
 
 const rowsPerPage = 1000;
-/** Maximum tries of a change. */
 const maxTries = 100;
 /** Maximum calls that make the same change while answers are lost. */
 const maxAsks = 5;
@@ -65,7 +64,8 @@ export class SharedDirectory {
    * Runs work on the copy, makes the changes in the database, and reads them back. If another server has made a change in
    * between, the work runs again.
    * @param useOf returns the use of accounts that the work has imported
-   * @throws StateUnavailable when the change can't be made now, or when it isn't known whether it was made
+   * @throws StateUnavailable when the change can't be made now, or when it isn't known whether it was made; otherwise the
+   *   errors of `read`
    */
   change<Result>(work: () => Result, useOf?: (result: Result) => ImportedUse | undefined): Promise<Result> {
     return this.#inTurn(async () => {

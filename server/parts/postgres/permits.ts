@@ -3,8 +3,8 @@ import { databaseAway, maxWaitMs, type PermitTable, permitLifeMs } from "../../a
 import type { PermitAnswer, Wait } from "../../shared/messages.ts";
 
 /**
- * Gets permits for the accounts in use, in batches, and gives unused permits back. This module does no I/O, and gets the
- * time as an argument.
+ * Gets permits for the accounts in use, in batches, and gives unused permits back. This module does no I/O, and its clock
+ * is an argument.
  */
 
 export const tickMs = 10;
@@ -22,7 +22,6 @@ const idleMs = 5000;
 /** Maximum milliseconds for which requests without a permit are refused immediately. */
 const maxRefusalMs = 1000;
 
-/** What is asked of the database for an account. */
 export interface Asked {
   account: number;
   want: number;
@@ -84,7 +83,7 @@ class Pool {
   /** Number of requests that have begun to wait. `answered` is the number of these that were answered. */
   arrived = 0;
   answered = 0;
-  /** Number of requests that had begun to wait when the last call was sent. */
+  /** Number of requests that had begun to wait when the last call for this account was sent. */
   called = 0;
   asked = 0;
   /** Unused permits to give back, by month. */
@@ -123,7 +122,7 @@ export class Permits {
   #tickedMs: number;
   /** Mean milliseconds of a call. It begins with a high guess, so that the first requests don't use up all calls. */
   #roundTripMs = 100;
-  /** Number of answers that the mean is over, at most 8. */
+  /** Number of answers in the mean `#roundTripMs`, at most 8. */
   #measured = 0;
   readonly #answers = new Map<number, PermitAnswer[]>();
 
@@ -133,7 +132,6 @@ export class Permits {
     this.#tickedMs = options.now();
   }
 
-  /** Adds requests that wait in a serving thread. */
   wait(thread: number, waits: readonly Wait[]): void {
     const nowMs = this.#options.now();
     for (const { slot, count } of waits) {
@@ -220,7 +218,7 @@ export class Permits {
     if (pool.batches.length > 0) this.#table.expireAt(pool.slot, pool.batches[0].expiryMs);
   }
 
-  /** Requests use the oldest permits first. */
+  /** Removes used permits from the batches. Requests use the oldest permits first. */
   #forgetUsed(pool: Pool): void {
     const sum = pool.batches.reduce((sum, { permits }) => sum + permits, 0);
     let used = sum - this.#table.held(pool.slot);

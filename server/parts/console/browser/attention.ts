@@ -9,9 +9,11 @@ export const leastRefusedShare = 0.01;
 const leastWritten = 0.0005;
 /** Minimum share of answers with 401 to mention. It isn't lower, because some clients always try without a key first. */
 const leastUnauthorizedShare = 0.05;
-/** Minimum share of other 4xx answers to mention. It isn't lower, because some searches find nothing. */
+/** Minimum share of 4xx answers, other than 401 and 429, to mention. It isn't lower, because some searches find nothing. */
 const leastWrongShare = 0.2;
-/** Minimum number of other 4xx answers to mention. Fewer may come from one person who tries something. */
+/**
+ * Minimum number of 4xx answers, other than 401 and 429, to mention. Fewer may come from one person who tries something.
+ */
 const leastWrong = 20;
 const namedAccounts = 3;
 const leastQuotaShare = 0.9;
@@ -33,7 +35,10 @@ interface AttentionProps {
   slow: string | undefined;
 }
 
-/** 401 and 429 don't count, because other texts are about them. */
+/**
+ * Writes a warning about 4xx answers; false if they are few. 401 and 429 don't count, because other warnings are about
+ * them.
+ */
 function wrongText(answers: AttentionProps["answers"], time: string): string | false {
   const all = Object.values(answers).reduce((sum, count) => sum + count, 0);
   const wrong = Object.entries(answers)

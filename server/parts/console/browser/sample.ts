@@ -12,11 +12,12 @@ export interface Sample {
   /** Requests per second. Keys are `<route> <status>`. */
   requests: Record<string, number>;
   /**
-   * Numbers of timed requests by bucket, in ascending order. A bucket has times from half its bound to its bound, in
-   * microseconds; the last bucket also has longer times. Empty buckets are left out.
+   * Estimated numbers of requests by the bucket of their time, in ascending order. A bucket has times from half its bound
+   * to its bound, in microseconds. The first also has shorter times, and the last longer times. Empty buckets are left
+   * out.
    */
   times: [bound: number, requests: number][];
-  /** The median in microseconds, computed from `times`. Like `p90` and `p99`, it is null if there were no requests. */
+  /** The median in microseconds, computed from `times`. Like `p90` and `p99`, it is null if no request was timed. */
   p50: number | null;
   p90: number | null;
   p99: number | null;
@@ -37,7 +38,7 @@ export interface Sample {
 /**
  * Computes a percentile. Interpolates on a logarithmic scale between a bound and its half.
  * @param share the percentile, from 0 to 1
- * @returns microseconds; null if there were no requests
+ * @returns microseconds; null if there were no timed requests
  */
 export function percentile(times: Sample["times"], share: number): number | null {
   const all = times.reduce((sum, [, requests]) => sum + requests, 0);
@@ -73,7 +74,7 @@ export const inSteps = (samples: readonly Sample[], seconds: number): Sample[] =
   [...Map.groupBy(samples, ({ at }) => Math.ceil(at / seconds)).values()].map(merged);
 
 /**
- * Merges one or more samples. The result has the means of rates, the percentiles of all requests' times, and the maxima of
+ * Merges one or more samples. The result has the means of rates, percentiles of all samples' times, and the maxima of
  * connections and memory.
  */
 export function merged(samples: readonly Sample[]): Sample {

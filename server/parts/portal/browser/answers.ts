@@ -86,7 +86,10 @@ export function servedOf(versions: string | null, datasets: readonly Dataset[] |
   return { kept, gone: all.filter((one) => !kept.includes(one)) };
 }
 
-/** Leaves out parameters that are null or empty. @param version a data version or a year */
+/**
+ * Makes a path of the API. Leaves out parameters that are null or empty.
+ * @param version a data version or a year; null for the newest
+ */
 export function pathOf(
   path: string,
   parameters: Record<string, string | number | null> = {},

@@ -8,7 +8,7 @@ const wordsOf = (text: string | null) => text?.toLowerCase().match(/[\p{L}\p{N}]
 const typedIn = (text: string) => wordsOf(text).filter((word) => word.length > 2);
 
 /**
- * Finds the first of a group's further procedures in which a word begins with a word of the text.
+ * Finds the first of a group's further procedures that has a word beginning with a word of the text.
  * @returns at most one procedure; none if the group's title already has such a word
  */
 export function includedIn({ title, words }: Pick<Row, "title" | "words">, text: string): string[] {

@@ -34,7 +34,6 @@ interface CardProps {
   drawing?: (rows?: number) => ComponentChild;
   /** The numbers of rows that a saved picture may have, apart from the number on the screen. */
   rowCounts?: readonly number[];
-  /** The card's id in the page, to which a URL can scroll. */
   anchor?: string;
   /** Makes permanent URLs of the page with all pictures, and of the picture alone. */
   links?: (() => { page: string; embed?: string | undefined }) | undefined;
@@ -131,7 +130,6 @@ function Tools(props: ToolsProps) {
   const [message, setMessage] = useState("");
   /** Name of the button that has just copied a text; empty after any other action. */
   const [copiedBy, setCopiedBy] = useState("");
-  /** Name of the button that is at work. */
   const [busy, setBusy] = useState("");
   const act = (text: string, work: () => Promise<void>) => {
     if (busy !== "") return;
@@ -263,7 +261,7 @@ export const groupColumns = ({ code, name }: { code: string; name: string }): Fi
 ];
 
 /**
- * Names and order of the columns are those of `/export.csv`. Columns for what a patient pays and for the distance are
+ * The columns have the names and the order of `/export.csv`. Columns for what a patient pays and for the distance are
  * added.
  */
 export const priceFigures = (

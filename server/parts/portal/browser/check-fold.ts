@@ -33,7 +33,7 @@ interface CheckProps {
   /** The API's path of the same figures, with the data version. */
   api: string;
   statements: Statement[];
-  /** Names the table of ZIP codes by which the hospitals around a place were chosen; null if no place is chosen. */
+  /** Name of the table with the places of ZIP codes; null if no place is chosen. */
   places?: string | null;
   lacking?: string | undefined;
   toggle?: (isOpen: boolean) => void;
@@ -105,8 +105,8 @@ export function CheckView({ view }: { view: View }) {
 }
 
 /**
- * Returns the CCNs of all hospitals around a place; null without a place. A long list is fetched when the visitor opens the
- * fold.
+ * Returns the CCNs of all hospitals around a place; null without a place. A long list is fetched when the visitor opens
+ * the fold, and is empty until then.
  */
 function useHospitals({ choice: { near }, list, paths }: View) {
   const [isOpen, toggle] = useState(false);

@@ -100,7 +100,7 @@ export const statesSql = (rows: Rows): string =>
 FROM (${rowsSql(rows)})
 GROUP BY state ORDER BY state;`;
 
-/** Hospitals ranked by charge, the lowest first. @param ccns null for all */
+/** Ranks hospitals by charge, the lowest first. @param ccns the hospitals to list; null for all */
 export const ranksSql = (rows: Rows, ccns: readonly string[] | null = null): string =>
   `SELECT * FROM (
   SELECT ccn, charge, allowed, ${paysSql("allowed", rows.dataset)} AS you_pay,

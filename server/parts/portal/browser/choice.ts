@@ -12,7 +12,7 @@ export const mostCompared = `No more than ${maxPinned} hospitals can be compared
 export const maxWordsLength = 200;
 export const defaultMiles = 25;
 export const radiusesInMiles = [10, defaultMiles, 50, 100];
-/** Radius in miles within which the nearest hospital is looked for. It is the API's maximum. */
+/** Radius of the search for the nearest hospital, in miles. It is the API's maximum. */
 export const farthest = 500;
 
 /** The parameters of the pages with numbers. Their order in a URL doesn't change the page. */
@@ -26,7 +26,6 @@ const sorts = ["pays", "name", "charge", "allowed", "markup", "services", "dista
 
 /** Number of rows that a list shows at first. With more, the other pictures would be too far down. */
 export const firstShown = 10;
-/** Maximum number of rows in a list. */
 export const maxShown = 210;
 const step = 25;
 

@@ -52,9 +52,12 @@ export interface View {
   gone: string | null;
   /** The trend's data versions in the URL that aren't served, except `gone`. They are left out. */
   goneVersions: string[];
-  /** The data versions in the URL. */
+  /** The year and the data versions in the URL. */
   asked: Pick<Choice, "year" | "versions">;
-  /** What is shown. If words are taken for one procedure, it is chosen here, and so is the place in the words. */
+  /**
+   * The choice that is shown. If the URL's words mean one procedure, this procedure and the place in the words are
+   * chosen.
+   */
   choice: Choice;
   /** What the URL's words mean or may mean; null without words, or if they don't mean the procedure in the URL. */
   search: SearchAnswer | Failure | null;
@@ -293,7 +296,7 @@ function milesPathsOf({ near, year }: Choice, entries: readonly (Entry | null)[]
 }
 
 /**
- * Finds hospitals with a price in the chosen circle, with the ranks of their charges there.
+ * Finds which hospitals of `miles` have a price in the chosen circle, with the ranks of their charges there.
  * @param miles distances by CCN. They have one decimal, so a hospital just outside the circle may seem to be inside.
  */
 function aroundOf(

@@ -5,7 +5,7 @@ import { useOwnKey } from "./key.ts";
 import { inPlace, inYear, useLocation } from "./location.ts";
 import { tabTitle } from "./words.ts";
 
-/** Shows a page below the header that all pages but embedded ones have. */
+/** Shows a page below a header. Embedded pages have no header. */
 
 export type Page = ComponentType<{ url: URL }>;
 

@@ -230,7 +230,7 @@ interface MarksProps {
   allowedY: number;
 }
 
-/** Each mark's label has its own row. */
+/** Baselines of the marks' labels, in pixels. Each label has its own row. */
 const markRows = [14, 30, 46];
 const shapeSize = 11;
 

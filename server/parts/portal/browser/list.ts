@@ -14,7 +14,7 @@ export interface ListColumn {
   /** The order's name in the URL. */
   sort: string;
   hint?: string;
-  /** Set for columns of which a phone shows at most one: the sorted column, or else the column with `usually`. */
+  /** A phone shows at most one of the columns with this field: the sorted column, or else the column with `usually`. */
   beside?: "usually" | "sorted";
 }
 
@@ -142,9 +142,8 @@ const [lineHeight, gap, markWidth] = [16, 10, 17];
 interface Drawn {
   letter?: string;
   name: string;
-  /** A line below the name. */
   place?: string;
-  /** The mark before the name of a column whose amounts are drawn as dots. */
+  /** The mark of the column's dots, which is drawn before the name. */
   mark?: Kind | undefined;
   isStrong?: boolean;
 }

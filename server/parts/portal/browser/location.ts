@@ -44,7 +44,9 @@ export function go(to: string | URL): void {
 export const withParameters = (changes: Record<string, string | null>): string =>
   changedIn(context.url(), changes);
 
-/** Changes a copy of the parameters, because the URL may be used again, and each change would serialise it. */
+/**
+ * Changes a copy of the parameters. The URL may be used again, and each change of its own parameters would serialise it.
+ */
 function changedIn({ pathname, searchParams }: URL, changes: Record<string, string | null>): string {
   const parameters = new URLSearchParams(searchParams);
   setParameters(parameters, changes);

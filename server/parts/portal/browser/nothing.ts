@@ -32,7 +32,7 @@ interface Absence {
   code: string;
   /** Undefined if the data doesn't have the procedure. */
   procedure: Procedure | undefined;
-  /** Hospitals of the procedure in the chosen place or the nation, all without a price; null if there are none. */
+  /** Hospitals that do the procedure in the chosen place or the nation, all without a price; null if there are none. */
   unpriced: Pick<FacilitiesAnswer, "summary" | "data"> | null;
   /** The procedure group that a code in another form means, such as 5072.0; null if there is none. */
   meant: (Procedure & { code: string }) | null;
@@ -58,7 +58,7 @@ export interface Nothing {
 export interface Way {
   text: string;
   changes: Record<string, string | null> | null;
-  /** CCN of a hospital whose page is linked to. `changes` is then ignored. */
+  /** CCN of the hospital to link to. `changes` is then ignored. */
   hospital?: string;
 }
 

@@ -45,7 +45,7 @@ export async function drawnIn(card: Element, children: ComponentChildren): Promi
   return host;
 }
 
-/** @param host an element whose SVG elements of the class `drawing` are the drawings */
+/** @param host an element with the drawings: SVG elements of the class `drawing` */
 export async function pictureOf(host: Element, format: PictureFormat, caption: Caption): Promise<Blob> {
   const picture = standalone(host, caption);
   try {

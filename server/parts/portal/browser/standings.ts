@@ -80,7 +80,6 @@ const filterName = "find";
 
 interface StandingsProps {
   answer: FacilityAnswer;
-  /** See `hospitalLinks`. */
   lasting: Record<string, string | null>;
   datasets: readonly Dataset[];
   sorted: Sorted;

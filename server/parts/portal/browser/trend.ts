@@ -182,7 +182,7 @@ export function Trend({ years, pinned, year: chosen, isBeside = false }: TrendPr
     <p class="quiet small">${trendText(years, described, isBeside)}</p>`;
 }
 
-/** A point whose x is in percent and whose y is in pixels. */
+/** A point, with x in percent and y in pixels. */
 type Point = readonly [x: number, y: number];
 
 interface LineProps {

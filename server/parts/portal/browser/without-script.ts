@@ -7,7 +7,6 @@ import { chosenAt } from "./location.ts";
 /** Shows what only browsers without JavaScript get. */
 
 interface SearchFormProps {
-  /** Initial text of the field. */
   text: string;
   choice: Choice;
 }

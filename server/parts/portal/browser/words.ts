@@ -259,7 +259,7 @@ export interface Standings {
   within_state?: Standing | null | undefined;
 }
 
-/** Returns the kind of rank by which several hospitals are compared, so that all are ranked among the same hospitals. */
+/** Returns the kind of rank to show for compared hospitals, so that all are ranked among the same hospitals. */
 export function commonRanks(
   { state }: Pick<Place, "state">,
   hospitals: readonly (Standings & Pick<Priced, "state">)[],

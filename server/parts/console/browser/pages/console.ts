@@ -84,7 +84,6 @@ function Health({ state, isGone }: Pick<Seen, "state" | "isGone">) {
   return html`<p class="health good" role="status">Up <span class="quiet">${facts}</span></p>`;
 }
 
-/** Returns a share of all requests, from 0 to 1; null if there were no requests. */
 function shareOf(sample: Sample | undefined, of: (sample: Sample) => number): number | null {
   const all = sample === undefined ? 0 : rateOf(sample, /./);
   return sample === undefined || all === 0 ? null : of(sample) / all;
