@@ -17,7 +17,10 @@ export function verifyOf({ sourceUrl, sourceSha256 }: Provenance) {
   return { file, source_url: sourceUrl, sha256: sourceSha256, sql: countsSql(file ?? unnamedFile) };
 }
 
-/** Returns the name of a URL's file; null without one. A name that can't be decoded to a file's name stays as it is. */
+/**
+ * Returns the decoded name of a URL's file; null if it has none. A name that doesn't decode to a file's name stays
+ * encoded.
+ */
 function fileIn(url: string): string | null {
   const written = new URL(url).pathname.split("/").at(-1) ?? "";
   try {
