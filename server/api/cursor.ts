@@ -1,7 +1,7 @@
 import { type Image, versionName } from "../../engine/query.ts";
 import { basePath } from "./endpoint.ts";
 
-/** Names a page of a list in one data version with one content. Opaque to clients. */
+/** The start of a list's page, in a data version with a certain content. Opaque to clients. */
 interface Cursor {
   version: string;
   /** The first digits of the data's checksum. */
