@@ -16,7 +16,7 @@ import { pageRequestsOf, warm, warmingMs } from "./warm.ts";
  * no other request meanwhile.
  */
 
-/** Nice value of this thread once it has started, the same as a loader thread's. */
+/** Nice value of this thread once it has started, the same as for a load in the background. */
 const pageNice = 15;
 
 if (parentPort === null) throw new Error("this file runs in the page thread only");

@@ -55,7 +55,7 @@ export interface ServeData {
   names: SharedArrayBuffer;
   days: SharedArrayBuffer;
   events: SharedArrayBuffer;
-  /** The shares of the visitors' key by address; undefined without such a key, and without limits for it. */
+  /** The shares of the visitors' key by address; undefined without such a key or without limits for it. */
   shares: { limits: ShareLimits; buffer: SharedArrayBuffer } | undefined;
   traffic: SharedArrayBuffer;
   /** Maximum requests to log per second. */

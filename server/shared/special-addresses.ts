@@ -1,8 +1,8 @@
 import { BlockList, isIP, isIPv4 } from "node:net";
 
 /**
- * IPv4 networks that webhooks may not be in, because their addresses may lead to the server or its network. These include
- * all special-purpose networks. The sources of this list and the next are IANA's registries below
+ * IPv4 networks that webhooks may not be in by default, because their addresses may lead to the server or its network.
+ * These include all special-purpose networks. The sources of this list and the next are IANA's registries below
  * https://www.iana.org/assignments/: iana-ipv4-special-registry, iana-ipv6-special-registry, multicast-addresses and
  * ipv6-address-space.
  */
@@ -13,7 +13,7 @@ const specialIPv4 = listOf(
   // This public address isn't in a registry. On a virtual machine of Azure, it leads to the machine's host.
   "168.63.129.16/32",
 );
-/** IPv6 networks that webhooks may not be in, with the sources of `specialIPv4`. */
+/** IPv6 networks that webhooks may not be in by default, with the sources of `specialIPv4`. */
 const specialIPv6 = listOf(
   // All addresses except 2000::/3, the global unicast addresses.
   "::/3 4000::/2 8000::/1",

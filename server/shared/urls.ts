@@ -17,7 +17,7 @@ const form = /^[a-z]+:\/\/([^@/?#\\\s\p{Cc}]*@)?([^@/?#\\\s\p{Cc}]+)(\/[^#\\\s\p
 const hostForm =
   /^(?:[\w.%-]+|\[[\da-f:.]+\])(?::(?:[1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5]))?$/i;
 
-/** Splits a URL. Returns undefined if the text is none, or a parser might read it otherwise than it is written. */
+/** Splits a URL. Returns undefined for a text of another form. */
 export function writtenUrl(text: string): WrittenUrl | undefined {
   const [, login = "", hosts = "", rest = ""] = form.exec(text) ?? [];
   const all = hosts.split(",");

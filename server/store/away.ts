@@ -1,8 +1,8 @@
 import { Table } from "./connection.ts";
 
 /**
- * Requests of a month that this server admitted while the servers' shared database was away. Kept until that has counted
- * them.
+ * Requests of a month that this server admitted while the servers' shared database was away. They are kept until the
+ * database has counted them.
  */
 export interface AdmittedAlone {
   /** Identifies these requests when they are reported, so that they are counted only once. */

@@ -121,10 +121,7 @@ export class StoredEvents extends Table {
     return this.db.first<{ id: string }>(sql, account, channel)?.id;
   }
 
-  /**
-   * Returns the time of the oldest event that a channel hasn't delivered yet, in Unix milliseconds; undefined if there is
-   * none.
-   */
+  /** Returns the time of a channel's oldest pending event, in Unix milliseconds; undefined if there is none. */
   oldestPending(channel: Channel): number | undefined {
     const { created_at } = this.db.one<{ created_at: number | null }>(
       `SELECT min(created_at) AS created_at FROM deliveries JOIN events ON id = event

@@ -19,7 +19,7 @@ function columnsOf(database: Database.Database, table: MovedTable): string[] {
 }
 
 export class AccountRecords extends Table {
-  /** Writes all accounts and their rows into an empty file. @throws SqliteError */
+  /** Writes what is exported of all accounts into an empty file. @throws SqliteError */
   copyTo(file: string): void {
     const copy = new Database(file);
     try {

@@ -2,9 +2,9 @@
 export const schemaVersion = 1;
 
 /**
- * Instants are Unix milliseconds (INTEGER). Days (YYYY-MM-DD) and months (YYYY-MM) are calendar dates in UTC. `changed`
- * numbers the changes of accounts and keys, so that new changes are found without reading all rows. A deleted account
- * keeps its row, so that its id isn't used again.
+ * Instants are Unix milliseconds (INTEGER). Days (YYYY-MM-DD) and months (YYYY-MM, except in `away`) are in UTC.
+ * `changed` numbers the changes of accounts and keys, so that new changes are found without reading all rows. A deleted
+ * account keeps its row, so that its id isn't used again.
  */
 export const schema = `
   CREATE TABLE accounts (

@@ -30,7 +30,10 @@ export const onlyACopy = (stateDir: string) =>
     "the DATABASE_URL of those servers; or for a server on its own an empty STATE_DIR, into which accounts export and accounts import move the accounts",
   );
 
-/** The state in one SQLite database. A write or a transaction is on the disk when its call returns, except with `soon`. */
+/**
+ * The state in one SQLite database. If it is in a file, a write or a transaction is on the disk when its call returns,
+ * except with `soon`.
+ */
 export class Store extends Table {
   readonly accounts = new StoredAccounts(this.db);
   readonly keys = new StoredKeys(this.db);

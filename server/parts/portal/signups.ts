@@ -54,7 +54,10 @@ export interface SignupOptions extends Pick<Core, "store" | "log" | "mailer"> {
   write<Result>(now: Date, work: () => Result): Promise<Result>;
 }
 
-/** Makes an account, or mails a link that makes one. @throws ApiError when the person can't have an account now */
+/**
+ * Makes an account, or mails a link that makes one, at most `maxLinksPerMailbox` a day.
+ * @throws ApiError when the person can't have an account now
+ */
 export async function signUp(
   { name, email }: v.InferOutput<typeof signupFields>,
   address: string,

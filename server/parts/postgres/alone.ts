@@ -8,7 +8,7 @@ export interface AloneOptions {
   store: Store;
   /** Returns an account's ceilings; undefined for a deleted account. */
   ceilingsOf(account: number): { burst: number; quota: number } | undefined;
-  /** Returns the permits granted in a month to all servers, as last read; undefined if unknown. */
+  /** Returns the permits granted in a month to all servers, as last known; undefined if unknown. */
   usedOf(account: number, month: number): number | undefined;
 }
 
@@ -47,8 +47,8 @@ export class Alone {
   }
 
   /**
-   * Grants permits of a month from each account's bucket. A bucket holds `burst` tokens, and was empty when this process
-   * found the database away.
+   * Grants permits of a month from each account's bucket. A bucket holds up to `burst` tokens, and was empty when this
+   * process found the database away.
    */
   take(asked: readonly Asked[], month: number, nowMs: number): Taken {
     return { month, grants: asked.flatMap((one) => this.#grant(one, month, nowMs) ?? []) };

@@ -115,7 +115,7 @@ export class Counts {
     months.delete(farthest);
   }
 
-  /** Returns the permits granted in a month: 0 if only an earlier month is known; undefined if neither is known. */
+  /** Returns the permits granted in a month. If they aren't known: 0 if an earlier month is known, else undefined. */
   of(account: number, month: number): number | undefined {
     const months = this.#known.get(account);
     const known = months?.get(month);

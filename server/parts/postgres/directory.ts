@@ -64,8 +64,8 @@ export class SharedDirectory {
    * Runs work on the copy, makes the changes in the database, and reads them back. If another server has made a change in
    * between, the work runs again.
    * @param useOf returns the use of accounts that the work has imported
-   * @throws StateUnavailable when the change can't be made now, or when it isn't known whether it was made; otherwise the
-   *   errors of `read`
+   * @throws StateUnavailable when the change can't be made or read back now, or it isn't known whether it was made;
+   *   otherwise the errors of `work` and `read`
    */
   change<Result>(work: () => Result, useOf?: (result: Result) => ImportedUse | undefined): Promise<Result> {
     return this.#inTurn(async () => {

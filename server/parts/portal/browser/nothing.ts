@@ -36,7 +36,7 @@ interface Absence {
   unpriced: Pick<FacilitiesAnswer, "summary" | "data"> | null;
   /** The procedure group that a code in another form means, such as 5072.0; null if there is none. */
   meant: (Procedure & { code: string }) | null;
-  /** The nearest hospital with a price if none in the chosen circle has a price; null otherwise. */
+  /** The nearest hospital with a price if none in the chosen circle has one; null otherwise, or if none is found. */
   nearest: Priced | null;
   /** The data version of the nation's prices; undefined if the nation has no price. */
   version: string | undefined;
@@ -142,7 +142,7 @@ export function doubtOf(search: SearchAnswer | Failure): string {
 const asideText = (ignored: readonly string[]) =>
   `Nothing matches all words. Set aside: ${ignored.map(printable).join(", ")}.${namesCounty(ignored.join(" ")) ? " Counties aren't known here." : ""}`;
 
-/** The code of the one procedure that words mean; null if there is any doubt. */
+/** The code of the procedure that words surely mean; null if there is none. */
 export function surelyMeant(search: SearchAnswer | Failure): string | null {
   if (search instanceof Failure) return null;
   const [first] = search.data;

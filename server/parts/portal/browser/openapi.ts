@@ -3,7 +3,7 @@
 export interface Schema {
   type?: string | string[];
   enum?: (string | number)[];
-  /** Example values. They are offered as choices if there is no `enum`. */
+  /** Example values. A parameter's are offered as choices if it has no `enum`. */
   examples?: (string | number)[];
   anyOf?: Schema[];
   oneOf?: Schema[];
