@@ -7,7 +7,7 @@ import type { Server } from "./servers.ts";
 const readers = 8;
 
 /**
- * Starts fast and slow readers, which download CSV exports until they are stopped.
+ * Starts fast and slow readers of CSV exports.
  * @param seconds minimum duration of the downloads
  * @returns a function that stops the readers, and throws Error if a reader had already exited
  */

@@ -39,13 +39,13 @@ export interface Figures extends Omit<Heard, "refused" | "failed"> {
 
 interface Burst extends Pick<Load, "connections" | "pipeline" | "loadProcesses"> {
   list: List;
-  /** Index of the first line to send; with pipelining, of the first batch. */
+  /** Index of the first process's first line; with pipelining, of its first batch. */
   start: number;
   seconds: number;
   core: number | undefined;
 }
 
-/** @throws Error when no request is answered, a request fails, or an answer contradicts `list.refused` */
+/** @throws Error when wrk fails, no request is answered, a request fails, or an answer contradicts `list.refused` */
 export async function measure(server: Server, burst: Burst): Promise<Figures> {
   const before = cpuUs(server.pids);
   const heard = await Promise.all(

@@ -103,7 +103,7 @@ async function receive(url: string, part: string, wanted: Download, currentTry: 
 }
 
 /**
- * Returns the file's size, or undefined if the server doesn't state it.
+ * Returns the file's size, or undefined without a Content-Length of at most 15 digits.
  *
  * @throws DataError when the size is 0 or above `maxBytes`
  */

@@ -42,7 +42,7 @@ export function reasonOf(error: unknown): string {
 }
 
 /**
- * Returns an operating system error's reason without code and path, or the result of `reasonOf` for any other error.
+ * Returns a file system error's reason without code and path, or the result of `reasonOf` for any other error.
  */
 export function fileReasonOf(error: unknown): string {
   const reason = reasonOf(error);

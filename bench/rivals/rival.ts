@@ -15,7 +15,7 @@ export interface Constant {
 
 export interface RivalSettings {
   snapshotFile: string;
-  /** Headers of every answer, without Content-Length and other headers that the HTTP library adds itself. */
+  /** Headers of answers, without Content-Length and other headers that the HTTP library adds itself. */
   headers: Headers;
   status: string;
   bodyFile: string;

@@ -27,7 +27,7 @@ const expected =
 export interface Addendum {
   /** The HCPCS codes in ascending order. A code without an APC has an empty `procedure`. */
   codes: HcpcsCode[];
-  /** The four digits after "CY" in the lines before the header; undefined if there are none. */
+  /** The year 20nn after "CY" in the lines before the header; undefined if there is none. */
   year: string | undefined;
 }
 

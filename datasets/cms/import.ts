@@ -24,10 +24,9 @@ export interface ImportOptions extends ReleaseOptions {
 }
 
 /**
- * Writes the next snapshot of the year. Without `force`, nothing is written if `findContent` finds a snapshot with the
- * same rows and codes.
+ * Writes the next snapshot of the year. Without `force`, nothing is written if `findContent` finds a snapshot.
  *
- * @throws DataError when a file is invalid or the folder can't be written
+ * @throws DataError when a file is unreadable or invalid, or the folder can't be written
  */
 export async function importFile(options: ImportOptions, known: readonly KnownVersion[]) {
   const { file, year, out, released, sourceUrl, codesFile, totalsFile } = options;

@@ -22,7 +22,7 @@ export type Listed = Awaited<ReturnType<typeof listOf>>[number];
 /**
  * Lists the years of the offered releases and of the snapshots in the folder `out`, newest year first.
  *
- * @param say receives a warning for each file that has a snapshot's name and isn't a valid snapshot
+ * @param say receives a warning for each file that has a snapshot's name and can't be read as a snapshot
  * @throws DataError when the folder can't be read
  */
 export async function listOf(offered: readonly Offer[], out: string, say: (line: string) => void) {

@@ -22,7 +22,7 @@ export interface BuildLimits {
  * Builds the image of a snapshot. O(rows · log rows).
  *
  * @param places locations of ZIP codes; without them no facility has a location
- * @throws DataError when the image or its texts would exceed the limits
+ * @throws DataError when the image or its texts would exceed `limits`, or the image `maxImageBytes`
  */
 export function buildImage(
   snapshot: Snapshot,

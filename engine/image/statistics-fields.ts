@@ -3,8 +3,8 @@ import type { Image } from "./image.ts";
 
 /**
  * The statistics of a group's priced rows, in their order in `summaries`. Amounts are in cents, the spread is in
- * hundredths. `services` is NaN if no row has services. The weighted charges are NaN if the services are unknown or add
- * up to 0. `weighted_facilities` counts the rows that have services.
+ * hundredths. `services` is NaN if no row's services are known. The weighted charges are NaN if the services are
+ * unknown or add up to 0. `weighted_facilities` counts the rows with known services.
  */
 export const summaryFields = [
   "facilities",

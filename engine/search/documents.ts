@@ -20,7 +20,7 @@ import {
  * Fields of a document's words. `fillerField` has weak words of the name. `repeatField` has repeated words of the name,
  * and other forms in which the name and the city may be written. `cityField` and `stateField` have a place's whole name
  * as one word, and `stateField` also the state's code. `cityPartField` and `statePartField` have the words of a place's
- * name that consists of several words. `beyondField` has all other words, such as ZIP codes.
+ * name that consists of several words. `beyondField` has other words, such as ZIP codes.
  */
 export const [
   nameField,

@@ -28,7 +28,7 @@ import { allowedTypos } from "./typos.ts";
 
 /**
  * Finds facilities by guesses: by other spellings, and with words set aside. Most guesses are tried only if nothing
- * else finds a facility.
+ * else finds a facility. Of the hospitals that match, only the wanted ones count.
  */
 
 const forHospitals = phrasesOf("any");

@@ -128,9 +128,9 @@ function longestName(image: Image, words: readonly string[]): Longest | undefine
 }
 
 /**
- * Whether the words of a name mean a place instead. They do after a word such as "in". They also do if all other words
- * are small words or words of a question, unless they are a whole name. Neither "New England" alone nor "hospitals in
- * New England" means the New England Medical Center.
+ * Whether the words of a name mean the place that they also name. They do after a word such as "in". They also do if
+ * all other words are small words or words of a question, unless they are a whole name. Neither "New England" alone nor
+ * "hospitals in New England" means the New England Medical Center.
  */
 export function isPlaceInstead(image: Image, words: readonly string[], span: readonly string[]): boolean {
   const others = words.filter((word) => !span.includes(word));

@@ -208,8 +208,8 @@ export function findSeveralPlaces(image: Image, { text }: Asked, found: Found): 
 }
 
 /**
- * Returns what each place of a list may be. A city and the state after it are one place. The city is no place if it
- * isn't in that state: `Dallas, OK`.
+ * Returns what each place of a list may be. A city and the state after it are one place. A name that can only be a city
+ * is no place before a name that can only be another state: `Dallas, OK`.
  */
 function placesInList(image: Image, list: readonly string[]): (readonly Place[])[] {
   const parts = list

@@ -76,7 +76,10 @@ export class Found {
   /** Facilities that match but aren't wanted, because they are in another state or have no prices. */
   readonly unwanted = new Set<number>();
   ignored: readonly string[] = [];
-  /** The facilities of the only place that the search means; empty if there is no such place. */
+  /**
+   * The facilities of the only place that the search means, and perhaps others that aren't wanted; empty if there is no
+   * such place.
+   */
   onePlace: ReadonlySet<number> = new Set();
   place: Matches["place"] = null;
   /** The best rank of the facilities found; `rest` if there are none. */

@@ -133,8 +133,8 @@ export function likenessOf(
 }
 
 /**
- * Minimum likeness of a group whose name has all words exactly. So most such groups tie. A group comes before them if
- * its whole name or a term is nearly the query.
+ * Minimum likeness of a group whose name has all needed words exactly. So most such groups tie. A group comes before
+ * them if its whole name or a term is nearly the query.
  */
 const likenessOfName = 0.85;
 const nameFields: ReadonlySet<number> = new Set([nameField, fillerField, repeatField]);

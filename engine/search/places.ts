@@ -366,7 +366,7 @@ function isPlaceAt(image: Image, words: readonly string[], at: number): boolean 
 
 /**
  * Returns where a place is: a ZIP code, a city in only one state, or a region around a city. Returns undefined for
- * other places.
+ * other places, or if the coordinates are unknown.
  */
 export function centerOf(image: Image, place: Place): Point | undefined {
   if (place.kind !== "city" || place.states.length !== 1) return place.center;

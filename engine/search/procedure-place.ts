@@ -248,10 +248,7 @@ const timesMore = 5;
  * Rochester in New York has seven times those of Rochester in Minnesota, which is known for its clinic.
  */
 const timesLarger = 8;
-/**
- * Minimum ZIP codes of a large city. The name of a city without hospitals in the data is a place by itself only if the
- * city is large.
- */
+/** Minimum ZIP codes of a large city. */
 const zipsOfLarge = 8;
 
 const withoutState = ({ name }: City) => name.slice(0, name.lastIndexOf(","));

@@ -70,7 +70,10 @@ export function findProcedures(
   };
 }
 
-/** Finds all groups that match every needed term. Groups that a code in the query identifies come first. */
+/**
+ * Finds the groups that match every needed term; none if no term is needed. Groups that a code in the query identifies
+ * come first.
+ */
 function find(index: SearchIndex, terms: readonly Term[], isWanted: Wanted): Matches {
   const needed = terms.filter(({ isNeeded }) => isNeeded);
   if (needed.length === 0) return nothing;

@@ -102,7 +102,7 @@ const noCapitals: ReadonlySet<string> = new Set();
 
 /**
  * Returns the two-letter words that a text has in capitals, converted to small letters. Returns none if the text has
- * other letters, and all of them are in capitals.
+ * other letters, and none of them is small.
  */
 export function capitalsIn(text: string): ReadonlySet<string> {
   // Nearly all searches end here. The expressions below are slow.

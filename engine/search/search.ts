@@ -27,10 +27,7 @@ import { type DocumentKind, indexOf } from "./text-index.ts";
  */
 
 export interface SearchAnswer extends Matches {
-  /**
-   * The codes and words by which each procedure was found, except its own code and the words of its name; empty for
-   * facilities.
-   */
+  /** For each procedure, what `matchedBy` returns; empty for facilities. */
   matched: string[][];
   /** The things that are asked for and that this data can't have, whatever else is found. */
   absent: readonly Absent[];

@@ -33,7 +33,7 @@ export interface SearchIndex extends WordTable {
   readonly tokens: Uint32Array;
   readonly byName: Uint32Array;
   readonly nameOrder: Uint32Array;
-  /** The size of each document's name. Of its distinct words, a weak word adds 1, and any other word `wordSize`. */
+  /** The size of each document's name: 1 for each token of `fillerField`, and `wordSize` for each of `nameField`. */
   readonly nameSizes: Uint16Array;
   /** The position in `words` of a city's name, joined into one word → the facilities in the city, ascending. */
   readonly inCity: ReadonlyMap<number, readonly number[]>;

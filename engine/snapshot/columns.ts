@@ -52,7 +52,7 @@ export function readsOf(groups: readonly RowGroup[]): { rowGroups: number[]; row
 /**
  * Decodes columns of a file step by step. Only one step's rows are in memory at a time.
  *
- * @param maxTextCharacters maximum characters of the distinct texts of one step
+ * @param maxTextCharacters maximum characters of the distinct texts of one step, counting one more for each text
  * @throws DataError when the rows can't be read
  */
 export async function* decodedRows(

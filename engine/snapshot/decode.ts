@@ -29,8 +29,8 @@ interface DecodeOptions {
   /** Maximum bytes of memory that decoding may take. If undefined, there is no limit. */
   maxBytes?: number;
   /**
-   * The present month as `YYYY-MM`. A file of another tool must not state a later month of release. If undefined, any
-   * month is accepted.
+   * The present month as `YYYY-MM`. A file of another tool must not state a later month of release. If undefined, the
+   * month of release may be in the future.
    */
   month?: string;
   /** Called after each step with the number of rows read so far. */

@@ -27,7 +27,8 @@ import { flawIn } from "./texts.ts";
  * Checks the columns of a file that has rows. Only the types of a snapshot's columns are read.
  *
  * @returns the names of the columns to read, and of those that are ignored
- * @throws DataError when a required column is missing, or a snapshot's column occurs twice or has another type
+ * @throws DataError when a required column is missing, or a snapshot's column occurs twice, has another type or can't
+ * be read
  */
 export async function checkColumns(
   { file }: Pick<SnapshotHead, "file">,
