@@ -261,8 +261,9 @@ const totalsSchema = v.strictObject({
 
 /**
  * The metadata in a snapshot's Parquet footer. All values are strings, and an empty string counts as absent. `import`
- * and `sample` write all entries, except that the source, its month, the totals and the codes may be unknown. Another
- * tool may leave out any entry, and must not write `schema_version` or `file_sha256`.
+ * and `sample` write all entries, except that the source, its month, the totals and the codes may be unknown. If the
+ * file's name has the version, another tool may leave out all entries. It must not write `schema_version` or
+ * `file_sha256`.
  */
 export const metadataSchema = v.partial(
   v.object({

@@ -94,9 +94,9 @@ type Webhook = Pick<
 >;
 
 /**
- * Returns the webhook's fields after its URL is set. Null removes the webhook. A changed URL gets a new secret.
+ * Returns the webhook's fields after its URL is set. Null removes the webhook. A new URL gets a new secret.
  * @param what the input's name in the error
- * @throws DataError when the URL isn't allowed
+ * @throws DataError when a new URL isn't allowed
  */
 export function webhookAt(
   url: string | null,

@@ -19,7 +19,7 @@ const heldWord = 2;
 const expiryWord = 3;
 /** The month of the permits and of `usedWord`. */
 const monthWord = 4;
-/** The time until which requests without a permit are refused immediately. */
+/** The time until which requests without a permit are refused immediately, unless `reasonWord` is 0. */
 const noneUntilWord = 5;
 const reasonWord = 6;
 /** The requests of all servers in the month, as far as known. The permits held count as used. */

@@ -28,8 +28,8 @@ export interface Counted {
 }
 
 /**
- * Records the event of each threshold that a count has reached, unless it is recorded already. The event has the count at
- * the threshold, or `before` if that is higher. Returns the new events.
+ * Records the event of each threshold that a count has reached, unless it is recorded already, or the account is
+ * deleted. The event has the count at the threshold, or `before` if that is higher. Returns the new events.
  */
 export function recordEvents(
   store: Store,

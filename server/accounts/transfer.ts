@@ -74,7 +74,7 @@ const needs: Record<string, Need> = {
 };
 
 /**
- * Reads an export or a backup. Leaves out what only a backup has: deleted accounts, and signups without an account.
+ * Reads an export or a backup. Leaves out a backup's deleted accounts, and its signups without an account.
  * @returns the accounts by id, ascending
  * @throws DataError when the file, or a value in it, can't be imported
  */

@@ -84,7 +84,7 @@ const nameOf = ({ description }: Image) => versionName(description.provenance);
 
 /**
  * Makes the error for a procedure that is in none of `images`, or has no prices there.
- * @param images the requested images if `isChosen`, otherwise the newest image of each year
+ * @param images the requested images if `isChosen`, otherwise those of `newestOfYears`
  */
 export function noTrend(
   images: readonly Image[],

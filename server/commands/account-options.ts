@@ -62,7 +62,7 @@ function addressAsked(option: string | undefined, known: string | null = null): 
 /**
  * Returns the account after the options are applied.
  * @param known the account before; undefined for a new account
- * @throws Error for contradicting, missing or forbidden options
+ * @throws Error when an option is wrong, missing or forbidden
  */
 export function accountAsked(
   options: AccountOptions,

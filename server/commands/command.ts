@@ -45,7 +45,10 @@ interface Subcommand extends Help {
    * Whether the command may create the state. Otherwise a missing state is an error, because STATE_DIR may be mistyped.
    */
   makesState?: boolean;
-  /** Whether the command only reads. It then reads everything as of one moment, without keeping a server from writing. */
+  /**
+   * Whether the command only reads. From STATE_DIR, it then reads everything as of one moment, without keeping a server
+   * from writing.
+   */
   onlyReads?: boolean;
   /** Whether the command may use the reserve of room on a full disk, because it ends somebody's access. */
   endsAccess?: boolean;

@@ -146,7 +146,7 @@ async function downloadOnce(
   caller.say(`downloaded ${path}`);
 }
 
-/** Returns the path of the downloaded totals; null if there are none or they can't be used. */
+/** Returns the path of the downloaded totals; null if there are none or their download fails. */
 async function fetchTotals({ totalsUrl }: Offer, out: string, caller: Caller): Promise<string | null> {
   const without = "the release isn't compared with CMS's totals";
   if (totalsUrl === null) {

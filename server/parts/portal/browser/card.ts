@@ -22,7 +22,7 @@ interface CardProps {
   /** Makes the numbers for a table and a file; undefined if there are none. */
   figures?: (() => Figures) | undefined;
   isTable?: boolean;
-  /** Gets all rows for the CSV, if the picture shows only a part of them. */
+  /** Gets all rows for the CSV. Without it, the CSV has the rows of `figures`. */
   all?: (() => Promise<Figures>) | undefined;
   /** What the title alone doesn't say, such as the procedure and the year. */
   subject?: string;

@@ -106,7 +106,7 @@ export function CheckView({ view }: { view: View }) {
 
 /**
  * Returns the CCNs of all hospitals around a place; null without a place. A long list is fetched when the visitor opens
- * the fold, and is empty until then.
+ * the fold, and is empty until it has arrived.
  */
 function useHospitals({ choice: { near }, list, paths }: View) {
   const [isOpen, toggle] = useState(false);

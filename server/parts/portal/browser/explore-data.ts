@@ -61,7 +61,7 @@ export interface View {
   choice: Choice;
   /** What the URL's words mean or may mean; null without words, or if they don't mean the procedure in the URL. */
   search: SearchAnswer | Failure | null;
-  /** What the words mean if they don't mean a procedure; null otherwise, or if nothing is found. */
+  /** What the words name instead of a procedure; null if nothing was found. */
   other: OtherMeaning | null;
   code: string;
   paths: Record<"scope" | "nation" | "list" | "all" | "trends", string>;

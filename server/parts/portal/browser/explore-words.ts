@@ -46,7 +46,7 @@ export interface ExploreWords {
     /** Compared hospitals. `name` is null if the data doesn't have the hospital. */
     own: { letter: string; ccn: string; name: string | null; clause: Word[] }[];
     share: string;
-    /** What the hospital is paid, and the medians of the other year if there are only two years. */
+    /** What the hospital is paid, and perhaps the medians of another year. */
     paid: string;
     comparison: string;
   } | null;
