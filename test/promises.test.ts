@@ -98,7 +98,7 @@ test("the server's README promises what the code does", () => {
   readme("If the clock jumps by more than # weeks", lookBackMs / (7 * 86_400_000));
   readme("Answers that wait for slow clients take at most # MiB in all", maxWaitingBytes / mebibyte);
   readme("makes at most # MiB of CSV and Arrow exports per second", madeBytesPerSecond / mebibyte);
-  readme("in at most a # of a core's time", writingMsPerSecond / 1000);
+  readme("takes at most a # of a core's time", writingMsPerSecond / 1000);
   readme(
     "minus a quarter of it (# at most), minus # for each thread",
     reservedDescriptors,
