@@ -288,7 +288,7 @@ export function placesNamed(image: Image, words: readonly string[]): Place[] {
   return places.length > 0 ? places : regionsNamed(image, words);
 }
 
-/** Returns the region that words name, unless they name another place. Only words that may be a region are looked up. */
+/** Returns the region that words name, unless they rather mean a city with hospitals, or a state. */
 export function regionNamed(image: Image, words: readonly string[]): Place | undefined {
   const [place] = mayBeRegion(words) ? placesNamed(image, words) : [];
   return place?.kind === "region" ? place : undefined;

@@ -29,7 +29,7 @@ interface Asked {
   path: string;
   method: string;
   hasBody: boolean;
-  /** Whether the request asks to close the connection, in a way that the library doesn't obey itself. */
+  /** Whether to close the connection after the answer, except because of a body that wasn't read yet. */
   closes: boolean;
   route: number;
   /** What `ThreadTraffic.begin` or, if the request is answered later, `beginLater` returned. */

@@ -139,7 +139,7 @@ export class Turns {
     return (this.#queues.get(taker)?.freeAtMs ?? 0) <= this.#nowMs();
   }
 
-  /** Runs a turn after the taker's turns that wait already. @param turn must not throw */
+  /** Queues a turn behind the taker's other turns. @param turn must not throw */
   wait(taker: Taker, turn: () => void): void {
     this.#queueOf(taker).turns.push(turn);
     if (this.#isDue) return;

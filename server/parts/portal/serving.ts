@@ -144,7 +144,7 @@ export class Portal {
 
 class WrittenPages {
   readonly kept = new AnswerCache<string, Written>();
-  /** Pages that the page thread hasn't written yet. Further requests for such a page wait for it, too. */
+  /** Pages that the page thread hasn't written yet. Further requests wait no longer than the first request for the page. */
   readonly ordered = new Map<string, Promise<Written | undefined>>();
 }
 

@@ -12,9 +12,8 @@ export interface Sample {
   /** Requests per second. Keys are `<route> <status>`. */
   requests: Record<string, number>;
   /**
-   * Estimated numbers of requests by the bucket of their time, in ascending order. A bucket has times from half its bound
-   * to its bound, in microseconds. The first also has shorter times, and the last longer times. Empty buckets are left
-   * out.
+   * Estimated numbers of requests by the bucket of their time, ordered by bound. A bucket has times from half its bound
+   * to its bound, in microseconds. Empty buckets are left out.
    */
   times: [bound: number, requests: number][];
   /** The median in microseconds, computed from `times`. Like `p90` and `p99`, it is null if no request was timed. */
