@@ -29,7 +29,7 @@ interface Asked {
   path: string;
   method: string;
   hasBody: boolean;
-  /** Whether to close the connection after the answer, except because of a body that wasn't read yet. */
+  /** Whether to close the connection after the answer. A request with `hasBody` closes it in any case. */
   closes: boolean;
   route: number;
   /** What `ThreadTraffic.begin` or, if the request is answered later, `beginLater` returned. */
@@ -96,12 +96,12 @@ export class Responder {
     return this.#handled;
   }
 
-  /** The library's object for the request that is being answered. It has the client's address. */
+  /** The library's object for the request whose handler is running. It has the client's address. */
   get asking(): HttpResponse {
     return this.#response;
   }
 
-  /** Number of answers that aren't completely sent. Small answers in the library's own memory aren't counted. */
+  /** Number of answers that aren't made yet, or that the library hasn't completely taken. */
   get pending(): number {
     return this.#pending;
   }

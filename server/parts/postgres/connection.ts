@@ -9,8 +9,8 @@ import { installation, schemaVersion } from "./schema.ts";
 const maxAnswerMs = 2000;
 const maxStatementMs = 1000;
 /**
- * Maximum milliseconds between two tries to connect. After a try without an answer, `maxHangingPauseMs` is the maximum,
- * because hanging backends pile up.
+ * Maximum milliseconds between two tries to connect to a host. After a try without an answer, the maximum is
+ * `maxHangingPauseMs`, because hanging backends pile up.
  */
 const maxPauseMs = 1000;
 const maxHangingPauseMs = 30_000;
