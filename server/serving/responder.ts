@@ -19,7 +19,10 @@ export interface Waits {
 }
 
 const empty = new Uint8Array(0);
-/** An answer without a body closes its connection at random, on average once in this many bytes of such answers. */
+/**
+ * An answer without a body closes its connection at random, on average once in this many bytes of such answers. Answers to
+ * HEAD requests for a stream are excepted.
+ */
 const headBytesToClose = 64 * 2 ** 10;
 /** Maximum bytes that the library adds to a head, for the protocol, the date and the length. */
 const headOverheadBytes = 128;
@@ -418,7 +421,10 @@ function closeSoon(res: HttpResponse, wait: Wait): void {
   setImmediate(orClose(res, wait, close));
 }
 
-/** Whether a request may have a body. Checks all Content-Length headers, because the parser reads only the first. */
+/**
+ * Whether a request may have a body. Unless the first Content-Length header is empty, checks the others, too, because the
+ * parser reads only the first.
+ */
 function announcesBody(req: HttpRequest): boolean {
   const length = req.getHeader(headerNames.contentLength);
   if (req.getHeader(headerNames.transferEncoding) !== "") return true;

@@ -47,8 +47,8 @@ export class Alone {
   }
 
   /**
-   * Grants permits of a month from each account's bucket. A bucket holds up to `burst` tokens, and was empty when this
-   * process found the database away.
+   * Grants permits of a month from each account's bucket, within its quota. A bucket holds up to `burst` tokens, and was
+   * empty when this process found the database away.
    */
   take(asked: readonly Asked[], month: number, nowMs: number): Taken {
     return { month, grants: asked.flatMap((one) => this.#grant(one, month, nowMs) ?? []) };

@@ -136,7 +136,7 @@ async function inTime<Result>(answer: Promise<Result>): Promise<Result> {
   }
 }
 
-/** The modes that are tried in turn for an `sslmode`, as in libpq. Other modes are tried alone. */
+/** The modes for an `sslmode`, as in libpq: the second is tried if the first is refused. Other modes are tried alone. */
 const modesOf: Record<string, readonly string[]> = {
   allow: ["disable", "require"],
   prefer: ["require", "disable"],

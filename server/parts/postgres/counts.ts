@@ -32,7 +32,7 @@ const changedCounts = `
     ELSE $1::timestamptz - make_interval(secs => ${overlapSeconds}) END`;
 
 /**
- * SQL that stores days of accounts whose row has a future month, because the database's clock was ahead. Until that
+ * SQL that stores days of accounts whose row has the next month, because the database's clock was ahead. Until that
  * month, `take` stores no days for these accounts. Each read stores the day of the last request, so up to ten seconds of
  * requests before midnight may count for the next day.
  */
