@@ -43,8 +43,9 @@ export class AccessLog {
   }
 
   /**
-   * Returns undefined for a request that isn't logged. Without ACCESS_LOG_ACCOUNTS, only requests that are timed for the
-   * metrics are logged, because reading the clock costs time.
+   * Returns undefined for a request that isn't logged.
+   * @param isTimed whether the request's time is read for the metrics, too. Without ACCESS_LOG_ACCOUNTS, other requests
+   *   aren't logged, because reading the clock costs time
    */
   callerOf(res: HttpResponse, req: HttpRequest, isTimed: boolean): Caller | undefined {
     const holderOf = () => this.#holderOf(req.getHeader("authorization"));
@@ -99,8 +100,8 @@ const cut = (text: string, maxLength: number) =>
   text.length > maxLength ? `${text.slice(0, maxLength - 1)}${masked}` : text;
 
 /**
- * Writes a request for the log, without keys, tokens, and values of parameters that aren't known. Path and query are
- * undecoded.
+ * Writes a request for the log, without keys, tokens and the values of unknown parameters. Path and query are undecoded.
+ * @param query undefined if there is none, or it isn't to be logged
  */
 export function requestShown(method: string, path: string, query: string | undefined): string {
   const target = query === undefined ? shownPath(path) : `${shownPath(path)}?${shownQuery(path, query)}`;

@@ -11,14 +11,14 @@ import { Answer, fileReply, Head, headerNames, okLines, type Reply, type Request
 /** Makes the answers to admitted requests, and keeps frequent answers. */
 
 /**
- * Number of requests for a price query until its answer is kept. Only requests without Accept-Encoding and If-None-Match
- * are counted, because their answers cost less to make than to keep.
+ * Number of requests without Accept-Encoding and If-None-Match for a price query until its answer is kept. For such a
+ * request, making the answer costs less than keeping it. If a request has one of these headers, its answer is kept at once.
  */
 const keyedAsksToKeep = 64;
 /** Bytes of the buffer in which answers are made. A new buffer for each answer would cost more than the answer. */
 const scratchBytes = 64 * 2 ** 10;
 
-/** Cache-Control for answers that change with the current data or with the account. */
+/** Cache-Control for answers that may change. */
 const current = "private, no-cache";
 /** Cache-Control for answers from exact data versions, which the request names. */
 const immutable = "private, max-age=31536000, immutable";

@@ -23,6 +23,7 @@ export class Authenticator {
   /**
    * Finds the key in an Authorization header. Returns the slot of the key's account, or the key's fault. For the visitors'
    * key, the slot is in an object, so that other keys need no additional check.
+   * @param nowMs Unix milliseconds
    */
   slotOf(authorization: string, nowMs: number): number | KeyFault | VisitorsKey {
     const letters =

@@ -19,7 +19,7 @@ export interface HttpServer {
    */
   listen(host: string, port: number): number;
   stopListening(): void;
-  /** Cuts every connection. */
+  /** Stops listening, and cuts every connection. */
   close(): void;
 }
 
@@ -34,7 +34,7 @@ interface Posts {
 
 /**
  * @param paths registered as exact routes. For other paths the library creates a string for each request.
- * @param report called with each error of a handler; the connection is then closed
+ * @param report called with each error of a handler; the connection is then closed, unless the request was answered
  */
 export function serveHttp(
   connections: Connections,

@@ -77,7 +77,7 @@ export function formOf(
     : codedForm({ head, body, etag }, coding, condition);
 }
 
-/** Like `formOf`, for a file that exists only in the given coding. */
+/** Like `formOf`, for a body that is already in the given coding. */
 export function codedForm(
   { head, body, etag }: Pick<WebFile, "head" | "etag"> & { body: Uint8Array },
   coding: Coding,
@@ -92,8 +92,8 @@ export function codedForm(
 
 /**
  * Reads a Range header (RFC 9110, 14.2). Returns the position of the first byte and the position after the last byte; null
- * if the range has no byte of the file. Returns undefined if the whole file is to be sent, because the header is empty,
- * names several ranges, or has another form.
+ * if the range begins after the file's end, or is the last 0 bytes. Returns undefined if the whole file is to be sent,
+ * because the header is empty, names several ranges, or isn't a valid range of bytes.
  */
 export function rangeOf(header: string, size: number): [start: number, end: number] | null | undefined {
   const [, first, last] = /^bytes=\s*(\d*)-(\d*)\s*$/i.exec(header) ?? ["", "", ""];

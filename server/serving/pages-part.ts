@@ -37,8 +37,7 @@ export interface ServingPages {
 export type MakeWriting = (read: Read) => PageWriting;
 
 /**
- * Answers a request. Checks no key and no ceilings.
- * @param query undecoded
+ * Answers a request. Checks no key and no ceilings. Path and query are undecoded.
  * @returns the answer before it is written as JSON
  * @throws ApiError
  */

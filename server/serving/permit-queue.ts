@@ -39,8 +39,8 @@ export class PermitQueue {
 
   /**
    * Lets a request wait for a permit, at most `maxWaitMs`.
-   * @param answer called at most once, with the permit's month, or a negative number that says why there is none; must
-   *   not throw
+   * @param answer called at most once, perhaps before this method returns, with the permit's month, or a negative number
+   *   that says why there is none; must not throw
    * @returns a function that ends the wait
    */
   wait(slot: number, answer: (monthOrReason: number) => void): () => void {

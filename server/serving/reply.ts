@@ -39,8 +39,7 @@ export class KeptRequest implements RequestHead {
 }
 
 /**
- * Joins all headers with a name to one list (RFC 9110, 5.3). Reads every header as text, so answers to frequent requests
- * avoid it.
+ * Joins all headers with a name to one list (RFC 9110, 5.3). This is slow, because it reads every header as text.
  * @param name in lower case
  */
 export function listIn(request: Pick<RequestHead, "forEach">, name: string): string {
@@ -63,7 +62,7 @@ function codingFor(request: RequestHead): Coding {
   return coding === "br" && !first.includes(";") ? coding : codingOf(listIn(request, "accept-encoding"));
 }
 
-/** Whether If-None-Match names the ETag. Further header lines are read only if the first line doesn't name it. */
+/** Whether If-None-Match matches the ETag. Further header lines are read only if the first line doesn't match it. */
 function isUnchanged(request: RequestHead, etag: string): boolean {
   const first = request.getHeader(headerNames.ifNoneMatch);
   return first !== "" && (matches(first, etag) || matches(listIn(request, "if-none-match"), etag));
@@ -89,7 +88,7 @@ export function headerName(lowerCase: string): ArrayBuffer {
 /** Slot of the account for which a body is made; undefined for bodies that are in memory. */
 export type Taker = number | undefined;
 
-/** A body that is made while it is sent. Call `source.return()` to stop early. */
+/** A body that is sent in chunks. Call `source.return()` to stop early. */
 export interface BodyStream {
   readonly length: number;
   readonly taker: Taker;

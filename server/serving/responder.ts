@@ -19,7 +19,10 @@ export interface Waits {
 }
 
 const empty = new Uint8Array(0);
-/** An answer without a body closes its connection at random, on average once in this many bytes of such answers. */
+/**
+ * An answer without a body closes its connection at random, on average once in this many bytes of such answers. Answers to
+ * HEAD requests for a stream are excepted.
+ */
 const headBytesToClose = 64 * 2 ** 10;
 /** Maximum bytes that the library adds to a head, for the protocol, the date and the length. */
 const headOverheadBytes = 128;
@@ -29,7 +32,7 @@ interface Asked {
   path: string;
   method: string;
   hasBody: boolean;
-  /** Whether to close the connection after the answer, except because of a body that wasn't read yet. */
+  /** Whether to close the connection after the answer. A request with `hasBody` closes it in any case. */
   closes: boolean;
   route: number;
   /** What `ThreadTraffic.begin` or, if the request is answered later, `beginLater` returned. */
@@ -96,12 +99,12 @@ export class Responder {
     return this.#handled;
   }
 
-  /** The library's object for the request that is being answered. It has the client's address. */
+  /** The library's object for the request whose handler is running. It has the client's address. */
   get asking(): HttpResponse {
     return this.#response;
   }
 
-  /** Number of answers that aren't completely sent. Small answers in the library's own memory aren't counted. */
+  /** Number of answers that aren't made yet, or that the library hasn't completely taken. */
   get pending(): number {
     return this.#pending;
   }
@@ -418,7 +421,10 @@ function closeSoon(res: HttpResponse, wait: Wait): void {
   setImmediate(orClose(res, wait, close));
 }
 
-/** Whether a request may have a body. Checks all Content-Length headers, because the parser reads only the first. */
+/**
+ * Whether a request may have a body. Unless the first Content-Length header is empty, checks the others, too, because the
+ * parser reads only the first.
+ */
 function announcesBody(req: HttpRequest): boolean {
   const length = req.getHeader(headerNames.contentLength);
   if (req.getHeader(headerNames.transferEncoding) !== "") return true;

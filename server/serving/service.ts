@@ -163,7 +163,7 @@ interface Outcome {
 
 const internalError = constantError("internal_error");
 
-/** Returns the error for a request that isn't a plain GET or HEAD. If the path is unknown, throws that error instead. */
+/** Returns the error for another method, or for a GET or HEAD with a body. @throws ApiError when the path is unknown */
 function methodError(path: string, method: string): ApiError {
   resolve(path);
   return method === "GET" || method === "HEAD"

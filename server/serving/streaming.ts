@@ -19,7 +19,8 @@ export interface Wait {
 }
 
 /**
- * Wraps a callback. The wrapped callback does nothing once `wait` is over. If `work` throws, the connection is closed.
+ * Wraps a callback. The wrapped callback does nothing once `wait` is over. If `work` throws before `wait` is over, the
+ * connection is closed.
  * @returns a callback that returns false if `work` returns false, and otherwise true
  */
 export function orClose<Args extends unknown[]>(
@@ -59,7 +60,7 @@ const maxUnwantedMs = 5000;
 
 /**
  * Reads a body that nobody wants. Calls `onEnd` at most once: at the body's end, after `maxUnwantedBytes` or too many
- * chunks, or after `maxUnwantedMs`. `onEnd` must not throw.
+ * chunks, or after `maxUnwantedMs`.
  * @returns a function that cancels the deadline
  */
 export function skipBody(res: HttpResponse, wait: Wait, after: After, onEnd: () => void): () => void {

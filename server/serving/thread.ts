@@ -43,7 +43,7 @@ import { apiRequestsOf, loopback, ownAccount, warm, warmingMs, warmPrices } from
 /** A serving thread. It has its own HTTP server on the shared port, and answers from images that all threads share. */
 
 /**
- * Milliseconds without a request or an unfinished answer after which a draining thread stops waiting for its open
+ * Milliseconds without a request or an unfinished answer after which a draining thread stops waiting for open
  * connections. The pause gives slow clients time to receive `Connection: close`.
  */
 const quietMs = 1000;

@@ -15,7 +15,7 @@ export interface UsageTables {
   events: UsageEvents;
 }
 
-/** Makes the answer of /usage. @param nowMs Unix milliseconds; may be shortly before or after the month */
+/** Makes the answer of /usage. @param nowMs Unix milliseconds; may be before or after the month */
 export function usageOf(
   { ceilings, names, days, events }: UsageTables,
   slot: number,

@@ -49,8 +49,8 @@ export class WaitingAnswers {
 
   /**
    * Adds an answer. While there are too many bytes, closes connections of the taker with the most bytes. So an account's
-   * exports don't close connections of other accounts. Slow clients' connections are closed first, in the order of their
-   * last progress.
+   * exports don't close connections of takers with fewer bytes. Slow clients' connections are closed first, in the order
+   * of their last progress.
    * @param body undefined for a stream
    */
   add(res: Response, body: Uint8Array | undefined, taker: Taker = undefined, isBehind = true): void {

@@ -24,7 +24,7 @@ type Requests = [path: string, query: Record<string, string>][];
 /**
  * Answers rounds of requests.
  * @param requestsOf returns a round's requests. Rounds differ, because equal requests would tell the compiler too little
- * @param answer answers a path and an undecoded query, or throws
+ * @param answer answers a path and an undecoded query. An `ApiError` that it throws is ignored
  * @param cpuMs returns milliseconds of CPU time that this thread has used
  * @param maxMs milliseconds of CPU time after which no further request is answered
  */

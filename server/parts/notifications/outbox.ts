@@ -6,7 +6,7 @@ import type { Metrics } from "../../shared/metrics.ts";
 import type { Account, Delivery, Store, StoredEvent } from "../../store/store.ts";
 
 /**
- * Delivers events by a channel, with backoff, up to `maxTries` times. A receiver may get an event twice. An event waits
+ * Delivers events by a channel, in at most `maxTries` tries with backoff. A receiver may get an event twice. An event waits
  * while earlier events of its account are pending, so that an account gets its events in order. Retries get at most half of
  * the slots, so that slow receivers don't delay first tries. If all slots are taken, a first try may abort the try that has
  * run longest.
@@ -130,7 +130,7 @@ export class Outbox {
     await Promise.all(tries);
   }
 
-  /** Follows the clock, and looks for the oldest pending event. A server calls only this method while it isn't its turn. */
+  /** Follows the clock, and looks for the oldest pending event. Without its turn, a server calls only this. */
   look(now: Date, steadyMs: number): void {
     this.#followClock(now, steadyMs);
     const createdAt = this.#store.events.oldestPending(this.#sender.channel);

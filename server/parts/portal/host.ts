@@ -17,7 +17,7 @@ const hourMs = 3_600_000;
 const renewedAfterMs = 24 * hourMs;
 /** Milliseconds that a replaced key still works, for pages that are open in a browser. */
 const overlapMs = 2 * hourMs;
-/** Milliseconds until a key expires if nobody replaces it, because its server was killed. */
+/** Milliseconds until a key expires if nobody replaces it, for example after its server was killed. */
 const keyLivesMs = renewedAfterMs + overlapMs;
 
 interface HostOptions extends Omit<PortalOptions, "publicUrl"> {

@@ -96,7 +96,8 @@ export class Portal {
   }
 
   /**
-   * Lets the page thread write the numbers for a URL into a page. Undefined means that the page is sent without numbers.
+   * Returns the page with the numbers for a URL, which is kept or which the page thread writes. Undefined means that the
+   * page is sent without numbers.
    */
   #written(
     page: WebFile,

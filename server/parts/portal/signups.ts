@@ -194,7 +194,7 @@ function hashed(token: string): Buffer {
   return createHash("sha256").update(token).digest();
 }
 
-/** Returns an e-mail address in lower case and without a tag. Equal addresses of Gmail get one form. */
+/** Returns an e-mail address in lower case and without a tag. Spellings of the same Gmail address become equal. */
 function mailboxOf(email: string): string {
   const [local, domain] = email.toLowerCase().split("@");
   const [name] = local.split("+");

@@ -20,14 +20,14 @@ interface Bucket {
 /** One outage of the database. */
 export class Alone {
   readonly #options: AloneOptions;
-  /** Milliseconds of this outage before this server's restart, by the wall clock. */
+  /** Milliseconds from this outage's start to `#fromMs`, by the wall clock; 0 unless it began before a restart. */
   readonly #beforeMs: number;
   /** When this process found the database away, by the steady clock. */
   readonly #fromMs: number;
   readonly #buckets = new Map<number, Bucket>();
   /** What was admitted before a restart or in an earlier outage. It isn't changed, because it may be reported already. */
   readonly #earlier: readonly AdmittedAlone[];
-  /** What this process has admitted, by month. */
+  /** What this process has admitted in this outage, by month. */
   readonly #admitted = new Map<number, Omit<AdmittedAlone, "since">>();
 
   /** @param month the month of the requests, by `monthOf` @param wallMs Unix milliseconds @param nowMs the steady clock */
@@ -47,8 +47,8 @@ export class Alone {
   }
 
   /**
-   * Grants permits of a month from each account's bucket. A bucket holds up to `burst` tokens, and was empty when this
-   * process found the database away.
+   * Grants permits of a month from each account's bucket, within its quota. A bucket holds up to `burst` tokens, and was
+   * empty when this process found the database away.
    */
   take(asked: readonly Asked[], month: number, nowMs: number): Taken {
     return { month, grants: asked.flatMap((one) => this.#grant(one, month, nowMs) ?? []) };

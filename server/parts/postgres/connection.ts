@@ -9,8 +9,8 @@ import { installation, schemaVersion } from "./schema.ts";
 const maxAnswerMs = 2000;
 const maxStatementMs = 1000;
 /**
- * Maximum milliseconds between two tries to connect. After a try without an answer, `maxHangingPauseMs` is the maximum,
- * because hanging backends pile up.
+ * Maximum milliseconds between two tries to connect to a host. After a try without an answer, the maximum is
+ * `maxHangingPauseMs`, because hanging backends pile up.
  */
 const maxPauseMs = 1000;
 const maxHangingPauseMs = 30_000;
@@ -136,7 +136,7 @@ async function inTime<Result>(answer: Promise<Result>): Promise<Result> {
   }
 }
 
-/** The modes that are tried in turn for an `sslmode`, as in libpq. Other modes are tried alone. */
+/** The modes for an `sslmode`, as in libpq: the second is tried if the first is refused. Other modes are tried alone. */
 const modesOf: Record<string, readonly string[]> = {
   allow: ["disable", "require"],
   prefer: ["require", "disable"],

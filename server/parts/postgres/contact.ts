@@ -6,17 +6,17 @@
  */
 export const awayMs = 2000;
 /**
- * Maximum milliseconds between two calls of `isLost` that count as time without an answer. After a longer pause, this
- * thread may not have read the answers that came meanwhile.
+ * Milliseconds between two calls of `isLost` after which the thread counts as blocked. Time beyond that doesn't count
+ * as time without an answer, because answers may have come that a blocked thread couldn't read.
  */
 const maxLookMs = 500;
 
 /** Records which reads and calls succeed. Times are milliseconds of a steady clock. */
 export class Contact {
-  /** Why a read or a call last failed. */
+  /** Why a query last failed. */
   reason = "no answer";
   #readMs = Number.NEGATIVE_INFINITY;
-  /** The time since which no call has succeeded; undefined after a success. */
+  /** The time since which no call has succeeded; undefined before the first call and after a success. */
   #failingMs: number | undefined;
   #calledMs = Number.NEGATIVE_INFINITY;
   #lookedMs = Number.POSITIVE_INFINITY;
@@ -54,7 +54,7 @@ export class Contact {
     return this.#calledMs > this.#failingMs && nowMs - this.#calledMs < awayMs;
   }
 
-  /** Moves all times forward by the milliseconds in which this thread didn't run, but not into the future. */
+  /** Moves all times forward by a pause of this thread, but not into the future. @param pausedMs below 0 for none */
   #leaveOut(pausedMs: number, nowMs: number): void {
     if (pausedMs <= 0) return;
     const moved = (ms: number) => Math.min(nowMs, ms + pausedMs);

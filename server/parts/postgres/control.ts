@@ -64,7 +64,7 @@ function takeValues(asked: readonly Asked[], id: string | null): unknown[] {
 }
 
 /**
- * Reads the accounts, and waits for the database for at most about `maxStartMs`. Permits can be got after `begin` was
+ * Reads the accounts, and waits for the database for at most about `maxStartMs`. No permits are granted before `begin` is
  * called.
  * @throws DataError when an operator has to change something
  */

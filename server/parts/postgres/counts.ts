@@ -32,7 +32,7 @@ const changedCounts = `
     ELSE $1::timestamptz - make_interval(secs => ${overlapSeconds}) END`;
 
 /**
- * SQL that stores days of accounts whose row has a future month, because the database's clock was ahead. Until that
+ * SQL that stores days of accounts whose row has the next month, because the database's clock was ahead. Until that
  * month, `take` stores no days for these accounts. Each read stores the day of the last request, so up to ten seconds of
  * requests before midnight may count for the next day.
  */
@@ -58,8 +58,9 @@ interface ChangedCount {
 interface Known {
   /** Permits granted to all servers. */
   used: number;
-  /** `recorded` is the quota's highest threshold with an event that is recorded or in `#crossed`. */
+  /** The account's quota when `used` was read; 0 if not known. */
   quota: number;
+  /** The highest threshold of `quota` that was entered in `#crossed`; 0 for none. */
   recorded: number;
 }
 
@@ -200,7 +201,7 @@ export class Counts {
     this.#readMs = steadyMs;
   }
 
-  /** Returns the first day that may have changed. If the clock was ahead before, it is the day of the last call. */
+  /** Returns the first day that may have changed; `-infinity` if the account's days weren't read before. */
   #daysSince({ account, day }: { account: string; day: string }): string {
     const before = this.#daysReadOn.get(account);
     if (before === undefined) return "-infinity";

@@ -39,7 +39,7 @@ export class SharedDirectory {
   /** Called when rows were written to the copy. */
   onRead: () => void = () => {};
 
-  /** @param withRoom runs work that writes to the copy, also on a full disk, because changes may end access */
+  /** @param withRoom runs work that writes to the copy, even on a full disk, because a change may revoke a key */
   constructor(store: Store, database: Pick<Database, "query">, withRoom: PartContext["withRoom"]) {
     this.#store = store;
     this.#database = database;
@@ -61,8 +61,8 @@ export class SharedDirectory {
   }
 
   /**
-   * Runs work on the copy, makes the changes in the database, and reads them back. If another server has made a change in
-   * between, the work runs again.
+   * Runs work on the copy, makes the changes in the database, and reads them back. If another server makes a change at the
+   * same time, the work may run again.
    * @param useOf returns the use of accounts that the work has imported
    * @throws StateUnavailable when the change can't be made or read back now, or it isn't known whether it was made;
    *   otherwise the errors of `work` and `read`

@@ -61,7 +61,7 @@ export interface View {
   choice: Choice;
   /** What the URL's words mean or may mean; null without words, or if they don't mean the procedure in the URL. */
   search: SearchAnswer | Failure | null;
-  /** What the words name instead of a procedure; null if nothing was found. */
+  /** Another meaning of words that match no procedure; null if none was looked for, or none was found. */
   other: OtherMeaning | null;
   code: string;
   paths: Record<"scope" | "nation" | "list" | "all" | "trends", string>;
@@ -73,7 +73,7 @@ export interface View {
   few: Priced[] | null;
   trends: TrendsAnswer | Failure;
   pinned: Pinned[];
-  /** Hospitals without a price for the procedure. Null if none was found, or if a hospital in the place has a price. */
+  /** Hospitals without a price for the procedure. Null if none is known, or if a hospital in the place has a price. */
   unpriced: FacilitiesAnswer | null;
   /** The procedure group whose code the URL has in another form, such as 5072.0; null if there is none. */
   meant: ProcedureAnswer["procedure"] | null;

@@ -16,8 +16,8 @@ import { NeedsScript, PicturesNote } from "./without-script.ts";
 import { exampleText, introText, tabTitle } from "./words.ts";
 
 /**
- * Shows a procedure's prices in a sentence, in pictures and as a list. A page below `/embed/` has the sentence and one
- * picture, for frames on other sites.
+ * Shows a procedure's prices in a sentence, in pictures and as a list. The page `/embed`, or a page below it, has the
+ * sentence and one picture, for frames on other sites.
  */
 
 const embedded: Readonly<Record<string, typeof Charges>> = {

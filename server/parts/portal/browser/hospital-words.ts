@@ -53,7 +53,10 @@ export interface HospitalView {
   nearby: (Procedure & { code: string }) | undefined;
   own: FacilityTrendsAnswer | null;
   trends: TrendsAnswer | null;
-  /** This hospital and the nearest others within `nearMiles`, or else the nearest other within `farthest` miles. */
+  /**
+   * This hospital and the nearest others within `nearMiles`. If there are no others, this hospital and the nearest within
+   * `farthest` miles. Null if the hospital's place isn't known.
+   */
   near: FacilitiesAnswer | null;
   /** The nearest hospitals that do the procedure `nearby`, with a price or without. */
   nearDoing: FacilitiesAnswer | null;

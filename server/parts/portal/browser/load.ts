@@ -16,7 +16,8 @@ const patienceMs = 300;
  * @param key identifies the view; a change of the key loads another view
  * @param now makes the view from answers that have already arrived; null if some are missing
  * @param lastingKey makes another key for the same view
- * @returns the last view that was loaded; `isShown` if it is the key's view, `isOld` if the key's view is late or failed
+ * @returns the last view that was loaded; `isShown` if it is the key's view, `isOld` if it is another and the key's view
+ *   is late or failed
  */
 export function useLoaded<T>(
   key: string,

@@ -136,7 +136,7 @@ const legendHeight = (swatches: readonly object[]) => coloursHeight + swatchHeig
 
 interface LegendProps {
   edges: readonly number[];
-  /** `id` is the swatch's CSS class, and the id of its pattern. */
+  /** `id` is the swatch's CSS class, and the id of its pattern if it has one. */
   swatches: { id: string; text: string }[];
 }
 

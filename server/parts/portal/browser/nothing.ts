@@ -187,7 +187,6 @@ function otherReading(search: SearchAnswer | Failure): Way[] {
 export const questionText = (words: string, title: string) =>
   `Did you mean “${title}”? You typed “${printable(words)}”.`;
 
-/** @param several text for the procedures */
 export const severalText = (words: string, several: string) => `“${printable(words)}” may mean ${several}`;
 
 /** Answers words that don't surely mean one procedure. What this data can't have comes first. */
