@@ -268,15 +268,21 @@ export class Responder {
     }
     // Content-Length is written here, because the length argument of `endWithoutBody` would abort the process.
     if (body !== undefined) response.writeHeader("Content-Length", String(body.length));
-    // If a client doesn't read, the library buffers heads without a body for it, and doesn't report this. So such
-    // answers close connections at random, and longer answers do so more often. This bounds the bytes that wait for one
-    // client.
-    if (this.#random() * headBytesToClose < head.length + headOverheadBytes) this.#endLast(response);
-    else {
-      if (this.#isDraining) response.writeHeader("Connection", "close");
-      response.endWithoutBody();
-    }
+    this.#endWithoutBody(response, head, false);
   };
+
+  /**
+   * If a client doesn't read, the library buffers heads without a body for it, and doesn't report this. So such answers
+   * close connections at random, and longer answers do so more often. This bounds the bytes that wait for one client.
+   */
+  #endWithoutBody(res: HttpResponse, head: string | Uint8Array, isLast: boolean): void {
+    if (isLast || this.#random() * headBytesToClose < head.length + headOverheadBytes) {
+      this.#endLast(res);
+      return;
+    }
+    if (this.#isDraining) res.writeHeader("Connection", "close");
+    res.endWithoutBody();
+  }
 
   /**
    * Sends as much of a body as the socket takes now, and the rest later. `end()` would copy the rest into the library's
@@ -386,8 +392,7 @@ export class Responder {
     if (this.#isHead) {
       source.return();
       res.writeHeader("Content-Length", String(length));
-      if (isLast) this.#endLast(res);
-      else res.endWithoutBody();
+      this.#endWithoutBody(res, head, isLast);
       return;
     }
     const wait = begun ?? this.#waitForStream(res, stream);

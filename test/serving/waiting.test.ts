@@ -198,3 +198,37 @@ for (const [what, part] of [
       connection.close();
     }
   });
+
+test("heads of answers without a body close connections at random, which bounds the heads that wait for a client", async (t) => {
+  const body = Buffer.from("{}");
+  const none = (function* (): Generator<Uint8Array> {})();
+  const replies = {
+    body: { body },
+    stream: { body: undefined, stream: { length: body.length, source: none, taker: undefined } },
+  };
+  for (const [what, part] of Object.entries(replies)) {
+    const connections = new Connections(10);
+    const [block] = new Traffic(routes, 1).buffers;
+    let drawn = 1;
+    const responder = new Responder(
+      new ThreadTraffic(block),
+      () => false,
+      (): Reply => ({ status: 200, head: "200 OK", ...part }),
+      new RequestIds(),
+      new WaitingAnswers(connections, maxWaitingBytes, () => {}),
+      ...([undefined, undefined] as const),
+      () => drawn,
+    );
+    const server = serveHttp(connections, [], responder, (error) => assert.fail(String(error)));
+    const port = server.listen("127.0.0.1", 0);
+    t.after(() => server.close());
+    const connection = await Connection.open(`http://127.0.0.1:${port}`);
+    for (const said of [undefined, "close"]) {
+      await connection.send(requestText("HEAD /"));
+      const answer = await connection.answer("HEAD");
+      assert.deepEqual([answer.header("Content-Length"), answer.header("Connection")], ["2", said], what);
+      drawn = 0;
+    }
+    assert.equal((await connection.rest()).length, 0, what);
+  }
+});

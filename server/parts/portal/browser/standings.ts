@@ -181,14 +181,14 @@ export function Standings({ answer, lasting, datasets, sorted, chosen, shown, no
 /** Searches for a procedure once typing has stopped. Returns null before the answer, and for words that are too short. */
 function useSearch(words: string, version: string): SearchAnswer | Failure | null {
   const [found, setFound] = useState<{ of: string; answer: SearchAnswer | Failure } | null>(null);
+  const path = pathOf("/search", { q: words, type: "procedure", limit: 50 }, version);
   useEffect(() => {
     if (isShort(words)) return;
-    const path = pathOf("/search", { q: words, type: "procedure", limit: 50 }, version);
     const answer = () => askOrFailure<SearchAnswer>(path).catch(asFailure);
-    const timer = setTimeout(() => answer().then((answer) => setFound({ of: words, answer })), restMs);
+    const timer = setTimeout(() => answer().then((answer) => setFound({ of: path, answer })), restMs);
     return () => clearTimeout(timer);
-  }, [words, version]);
-  return found?.of === words ? found.answer : null;
+  }, [path]);
+  return found?.of === path ? found.answer : null;
 }
 
 /** Says why the list is empty. @param found see `useSearch` */
