@@ -78,7 +78,7 @@ export interface SharedCommand {
   now: Date;
 }
 
-/** What a command prints. Each text ends with a line break, or is empty. */
+/** What a command prints. `result` and `note` end with a line break, or are empty. */
 export interface CommandOutput {
   /** For stdout. */
   result: string;
@@ -94,7 +94,7 @@ export interface CommandOutput {
   };
 }
 
-/** Changes the state: shared or this server's own. `work` may run several times. If `work` throws, nothing changes. */
+/** Changes the shared state, or else this server's own. `work` may run several times. If it throws, nothing changes. */
 export type Change = <Result>(work: () => Result) => Promise<Result>;
 
 export interface SharedState {
@@ -116,7 +116,7 @@ export interface PartContext {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly store: Store;
-  /** Returns the reason why the state can't be written now; undefined if it can be written. */
+  /** Returns why the state's files can't be used, such as a file that was deleted; undefined while they can be used. */
   fault(): string | undefined;
   /** Runs work that writes little. If the disk is full, deletes the state's reserve and runs the work again. */
   withRoom<Result>(work: () => Result): Result;

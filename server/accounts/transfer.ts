@@ -7,7 +7,8 @@ import { accountTables, type MovedRow, type MovedTable, readRows, Store } from "
 import { maxNameLength, maxPlanLength } from "./names.ts";
 
 /**
- * Imports accounts. Some rules for new accounts, such as known plans, don't apply, because an earlier release had others.
+ * Imports accounts. Some rules for new accounts, such as known plans, don't apply, because earlier releases had other
+ * rules.
  */
 
 export interface MovedAccount {
@@ -80,7 +81,7 @@ const needs: Record<string, Need> = {
  */
 export function readAccounts(file: string): MovedAccount[] {
   const accounts = new Map<unknown, MovedAccount>();
-  /** The accounts of keys and of events, by id. Some tables' rows name a key or an event instead of an account. */
+  /** The account ids of keys and of events, by the key's or event's id. */
   const owners = { keys: new Map<unknown, unknown>(), events: new Map<unknown, unknown>() };
   const rotated: MovedRow[] = [];
   readRows(file, (table, row) => {

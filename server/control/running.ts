@@ -24,7 +24,7 @@ export function isStopping(): boolean {
   return stopping.signal.aborted;
 }
 
-/** Waits for a step of the start. @throws an AbortError when the server is stopping */
+/** Waits for the end of a step of the start. @throws an AbortError if the server is stopping then */
 export async function unlessStopping<Result>(work: Promise<Result>): Promise<Result> {
   const result = await work;
   stopping.signal.throwIfAborted();

@@ -41,7 +41,7 @@ const helpers = threadIds().filter((id) => id !== process.pid);
 const helperNice = 10;
 
 /**
- * Makes the account `demo` in a trial without any account before, unless servers share accounts.
+ * Makes the account `demo` in a trial whose state never had an account, unless servers share accounts.
  * @returns the account's key; undefined if no account was made
  */
 function createDemo({ isTrial }: Settings, isShared: boolean, store: Store): string | undefined {

@@ -131,13 +131,13 @@ export type ToServe =
   | { type: "publish"; published: readonly PublishedVersion[] }
   /** The files that replace all earlier files of the pages. */
   | { type: "pages"; files: readonly WebFile[] }
-  /** The reply to the `post` with the same id; null if the control thread failed to reply. */
+  /** The reply to the `post` with the same id; null if the control thread failed to reply, or no part has pages. */
   | { type: "posted"; id: number; reply: PortalReply | null }
   | { type: "permits"; answers: readonly PermitAnswer[] }
   | { type: "drain" }
   | { type: "close" };
 
-/** Messages to the page thread. The first `publish` starts it. */
+/** Messages to the page thread. It writes pages from the first `publish` on. */
 export type ToPageThread = Extract<ToServe, { type: "publish" | "pages" | "close" }>;
 
 export type FromServe =

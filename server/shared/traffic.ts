@@ -2,8 +2,8 @@ import { PerSecond } from "./per-second.ts";
 import { maxAccounts } from "./plans.ts";
 
 /**
- * Counts in shared memory: answers by route and status, 429s by reason and by account, 401s by reason, and the times of
- * other work.
+ * Counts in shared memory: answers with their bytes and times by route and status, 429s by reason and by account, 401s by
+ * reason, and the times of other work.
  */
 
 /*
@@ -105,7 +105,7 @@ export class ThreadTraffic {
     if (begun !== untimed) this.#time(cell, begun);
   }
 
-  /** Begins timing a request for `answeredLater`. @param begun what `begin` returned for the request */
+  /** Begins timing a request for `answeredLater`. @param begun what `begin` returned, if it was called for the request */
   beginLater(begun = untimed): number {
     if (begun === untimed) return this.#nowMs();
     // The next request is timed in place of this one, which may never be answered.
@@ -113,7 +113,7 @@ export class ThreadTraffic {
     return begun;
   }
 
-  /** Counts an answer that is made after the handler has returned. Such answers are few, so all of them are timed. */
+  /** Counts an answer that is made after the handler has returned. All such answers are timed. */
   answeredLater(route: number, status: number, bytes: number, begun: number): void {
     this.#addTime(this.#count(route, status, bytes), this.#nowMs() - begun, 1);
   }

@@ -12,7 +12,7 @@ export interface StoredEvent {
   month: string;
   /** Percent of the quota. */
   threshold: number;
-  /** The account's quota at the time of the event, in requests per month. */
+  /** The quota whose threshold was reached, in requests per month. */
   quota: number;
   /** The body of the event's webhook posts, as JSON. */
   payload: string;

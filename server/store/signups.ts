@@ -66,8 +66,8 @@ export class StoredSignups extends Table {
   }
 
   /**
-   * Deletes the signups up to a time that have no account. From the other signups up to then, deletes the client's
-   * address.
+   * Deletes old signups without an account, and the client's address of other old signups.
+   * @param until signups up to this time are old
    */
   forget(until: Date): void {
     const old = "address IS NOT NULL AND (created_at <= ? OR created_at > ?)";
