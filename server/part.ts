@@ -35,10 +35,10 @@ export interface PartRun {
   readonly serving?: URL;
   /** The module that writes numbers into pages, in the page thread. Absent if no page has numbers. */
   readonly writing?: URL;
-  /** `isTheirs` recognises the keys that all visitors of the part's pages share. `limits` is the share of each address. */
+  /** `isTheirs` recognises the keys that all visitors of the part's pages share. `limits` are those of each address. */
   readonly visitors?: { limits: ShareLimits; isTheirs: IsForVisitors };
   /**
-   * Runs the part's checks that need no state, before a state is made.
+   * Runs the part's checks that don't open the state, before a state is made.
    * @param isShared whether servers share the state
    * @throws DataError when a check fails
    */

@@ -31,7 +31,7 @@ export async function unlessStopping<Result>(work: Promise<Result>): Promise<Res
   return result;
 }
 
-/** Repeats `work` until the server ends, also after failures. */
+/** Runs `work` every `everyMs` until the server stops, also after failures, and while an earlier run isn't done. */
 export function repeat(what: string, everyMs: number, work: () => void | Promise<void>): void {
   let failure: string | undefined;
   const tryOnce = async () => {

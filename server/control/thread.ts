@@ -34,9 +34,8 @@ const scanMs = 500;
  */
 const helpers = threadIds().filter((id) => id !== process.pid);
 /**
- * Nice value of V8's helper threads while requests are answered. At the serving threads' priority, they would delay these
- * by compiling. The value is below a loader thread's, because a serving thread's garbage collection waits for the
- * helpers.
+ * Nice value of V8's helper threads while requests are answered. With a lower value, their compiling would delay serving
+ * threads. The value is below a loader thread's, because a serving thread's garbage collection waits for the helpers.
  */
 const helperNice = 10;
 

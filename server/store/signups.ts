@@ -15,7 +15,7 @@ interface SignupLink {
   email: string;
 }
 
-/** Signups more than this after the asked time count as old, because a clock that was ahead made them. */
+/** Signups later than this many milliseconds after the asked time count as old: a clock that was ahead made them. */
 const maxAfterMs = 2 * 86_400_000;
 
 const after = (time: Date) => [time.getTime(), time.getTime() + maxAfterMs] as const;
