@@ -166,7 +166,7 @@ export interface LoadData {
 export interface LoadedSnapshot {
   image: SharedArrayBuffer;
   file: SnapshotFile;
-  /** What an operator should know about the file, in sentences. */
+  /** What an operator should know about the file. */
   warnings: string[];
 }
 

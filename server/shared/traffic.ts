@@ -52,7 +52,7 @@ const refusalWords = cacheLineWords;
 const [countWord, bytesWord, timeWord, bucketsWord] = [0, 1, 2, 3];
 const cellWords = Math.ceil((bucketsWord + buckets) / cacheLineWords) * cacheLineWords;
 
-/** A block ends with the counts of 429s by account slot. Memory pages that nobody writes to take no memory. */
+/** A block ends with the counts of 429s by account slot. */
 const accountWords = maxAccounts;
 
 const cellOfWork = (work: number) => refusalWords + work * cellWords;

@@ -3,7 +3,7 @@ import { Table } from "./connection.ts";
 export interface Signup {
   /** The normalised e-mail address, the same for all spellings. */
   mailbox: string;
-  /** The client's IPv4 address or IPv6 /64. */
+  /** The client's name by `clientOf`: an IPv4 address, an IPv6 /64, or `unknown`. */
   address: string;
 }
 
