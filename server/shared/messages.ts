@@ -120,7 +120,7 @@ export interface PermitAnswer {
   slot: number;
   /** Number of requests that are answered. The requests that have waited longest come first. */
   count: number;
-  /** The month of the permits, by `monthOf`; if there are none, the negative number that `PermitTable.admit` returns. */
+  /** The month of the permits, by `monthOf`; if there are none, a negative number as `PermitTable.admit` returns it. */
   monthOrReason: number;
 }
 
