@@ -57,7 +57,7 @@ export function checkRoomForNew(folder: string, place: string): void {
 }
 
 /**
- * Makes the reserve of a state folder, unless it exists.
+ * Makes the reserve of a state folder, unless it exists in full.
  * @throws NoRoom when less than `reserveBytes` is free, even if the reserve exists; an error of the system
  */
 export function keepReserve(folder: string): void {
