@@ -35,10 +35,10 @@ export interface PartRun {
   readonly serving?: URL;
   /** The module that writes numbers into pages, in the page thread. Absent if no page has numbers. */
   readonly writing?: URL;
-  /** `isTheirs` recognises the keys that all visitors of the part's pages share. `limits` is the share of each address. */
+  /** `isTheirs` recognises the keys that all visitors of the part's pages share. `limits` are those of each address. */
   readonly visitors?: { limits: ShareLimits; isTheirs: IsForVisitors };
   /**
-   * Runs the part's checks that need no state, before a state is made.
+   * Runs the part's checks that don't open the state, before a state is made.
    * @param isShared whether servers share the state
    * @throws DataError when a check fails
    */
@@ -78,7 +78,7 @@ export interface SharedCommand {
   now: Date;
 }
 
-/** What a command prints. Each text ends with a line break, or is empty. */
+/** What a command prints. `result` and `note` end with a line break, or are empty. */
 export interface CommandOutput {
   /** For stdout. */
   result: string;
@@ -94,7 +94,7 @@ export interface CommandOutput {
   };
 }
 
-/** Changes the state: shared or this server's own. `work` may run several times. If `work` throws, nothing changes. */
+/** Changes the shared state, or else this server's own. `work` may run several times. If it throws, nothing changes. */
 export type Change = <Result>(work: () => Result) => Promise<Result>;
 
 export interface SharedState {
@@ -116,7 +116,7 @@ export interface PartContext {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly store: Store;
-  /** Returns the reason why the state can't be written now; undefined if it can be written. */
+  /** Returns why the state's files can't be used, such as a file that was deleted; undefined while they can be used. */
   fault(): string | undefined;
   /** Runs work that writes little. If the disk is full, deletes the state's reserve and runs the work again. */
   withRoom<Result>(work: () => Result): Result;

@@ -3,11 +3,11 @@ import { maxAccounts } from "../shared/plans.ts";
 /** Counts of requests by UTC day, per account slot, in shared memory. */
 
 /**
- * Words per slot: the month, and for each of its days the month's count at the day's end. A day's requests are the
- * difference of two counts, so the days add up to the month's count.
+ * Words per slot: the month, and for each of its days the month's count as last saved for the day. A day's requests are
+ * the difference of two counts, so the days add up to the month's count.
  */
 const slotWords = 32;
-/** Marks a slot whose month is being changed. */
+/** Marks a slot that has no month yet, or whose month is being changed. */
 const noMonth = 0;
 
 export class UsageDays {
@@ -19,7 +19,7 @@ export class UsageDays {
     this.#words = new Int32Array(buffer);
   }
 
-  /** Assigns a slot to a month. @param ends the month's count at the end of each known day; days count from 1 */
+  /** Assigns a slot to a month. @param ends the month's count for each known day; days count from 1 */
   enter(slot: number, month: number, ends: readonly (readonly [day: number, used: number])[]): void {
     const base = slot * slotWords;
     Atomics.store(this.#words, base, noMonth);
@@ -28,7 +28,7 @@ export class UsageDays {
     Atomics.store(this.#words, base, month);
   }
 
-  /** @param day counts from 1 @param used requests of the month up to the end of the day */
+  /** @param day counts from 1 @param used requests of the month up to the day's end, or up to now */
   put(slot: number, day: number, used: number): void {
     Atomics.store(this.#words, slot * slotWords + day, used);
   }

@@ -6,7 +6,7 @@ import { maxAccounts } from "../shared/plans.ts";
 export const maxEvents = 15;
 /** 64-bit words of a slot: the month, then the events. An unused word is 0. */
 const slotWords = 1 + maxEvents;
-/** Marks a slot whose month is being changed. */
+/** Marks a slot that has no month yet, or whose month is being changed. */
 const noMonth = 0n;
 /**
  * An event is one word, so that it is written atomically: its Unix milliseconds times this factor, plus the threshold.
@@ -37,8 +37,8 @@ export class UsageEvents {
   }
 
   /**
-   * Adds an event to a slot, in place of the oldest event if the slot is full. Does nothing if the slot has the event
-   * already, or is full of newer events.
+   * Adds an event to a slot, in place of the oldest event if the slot is full. Does nothing if the slot has an event with
+   * the same time and threshold, or is full of newer events.
    */
   put(slot: number, { threshold, created_at }: UsageEvent): void {
     const word = BigInt(created_at) * timeUnit + BigInt(threshold);

@@ -87,7 +87,7 @@ export class KeyTable {
     Atomics.store(this.#halves, 2 * at, key.revoked_at === null ? usable : revoked);
   }
 
-  /** Suspends, resumes or revokes all keys of some slots, in one pass over the table. */
+  /** Suspends, resumes or revokes the unrevoked keys of some slots, in one pass over the table. */
   setSlots(states: ReadonlyMap<number, SlotState>): void {
     if (states.size === 0) return;
     for (let at = 0; at < capacity * entryWords; at += entryWords) {
@@ -123,7 +123,7 @@ export class KeyTable {
 
   /**
    * Returns the account slot of an entry, and sets the key's day of last use. Returns −1 if the key is revoked, suspended
-   * or expired. Below −1, the key belongs to all visitors of the pages, and `accountSlot` gives the slot.
+   * or expired. A result below −1 is for a key of all visitors of the pages, and `accountSlot` gives its slot.
    */
   slotOf(entry: number, nowMs: number): number {
     if (Atomics.load(this.#halves, 2 * entry) !== active) return -1;

@@ -13,17 +13,20 @@ const quotaWord = 0;
 const burstWord = 1;
 /** When the bucket is full again, in ticks modulo 2^32. A millisecond has `burst` ticks. */
 const fullAtWord = 2;
-/** The second in which the bucket was last used. After an old second, `fullAt` may have wrapped around. */
+/**
+ * The second in which the bucket was last used, or an earlier one after `burst` was changed. If it is long ago, `fullAt`
+ * may have wrapped around.
+ */
 const usedAtWord = 3;
-/** The first word of two counters: one for even months, one for odd months. */
+/** The first word of the two counters: one for even months, one for odd months. */
 const monthWords = 4;
 const counterWords = 2;
-/** The word of a counter with its requests. The month is in word 0. */
+/** The word of a counter that has the requests. Word 0 has the month. */
 const usedWord = 1;
 
 const longIdleSeconds = 10;
 
-/** Marks a counter whose month is being changed. */
+/** Marks a counter that has no month yet, or whose month is being changed. */
 const noMonth = 0;
 
 /** Ticks per request. A full bucket holds `burst` requests, one second's worth. */

@@ -4,7 +4,7 @@ import { maxAccounts } from "../shared/plans.ts";
 
 /** Names are printable ASCII, so a character is a byte. */
 export const maxNameLength = 64;
-/** Imports refuse longer names of plans. They accept names that this release doesn't know. */
+/** Imports refuse longer names of plans, but accept names that this release doesn't know. */
 export const maxPlanLength = 32;
 const planAt = 1 + maxNameLength;
 const cellBytes = planAt + 1 + maxPlanLength;

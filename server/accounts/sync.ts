@@ -12,13 +12,13 @@ import { reached, recordEvents } from "./quota-events.ts";
 
 interface Count {
   month: number;
-  /** The count in shared memory at the last save. */
+  /** The count in shared memory when it was last saved or loaded. */
   used: number;
   /** The count in the database, perhaps not on the disk yet. */
   written: number;
   /** The quota for which events are recorded. It doesn't change after the end of the month. */
   quota: number;
-  /** The highest threshold whose event is recorded for `quota`; 0 for none. */
+  /** The highest threshold whose event this process has recorded for `quota`; 0 for none. */
   recorded: number;
 }
 
@@ -103,7 +103,7 @@ export class Accounts {
   }
 
   /**
-   * Sets an account's count of the month at the end of a day. Ignores days of other months than the current one.
+   * Sets an account's count of the month up to a day. Ignores days of other months than the current one.
    * @param day `YYYY-MM-DD`
    */
   putDay(slot: number, day: string, used: number): void {
@@ -229,7 +229,8 @@ export class Accounts {
   }
 
   /**
-   * Loads the counts of the two months that have to be in memory now. Saves the counts of months that leave memory.
+   * Loads what must be in memory now and isn't: the counts of two months, and the days and events of the current month.
+   * Saves the counts of months that leave memory.
    * @returns the new events
    * @throws Error when counts can't be read or saved
    */
@@ -271,7 +272,7 @@ export class Accounts {
 
   /**
    * Writes changed counts without waiting for the disk, so that a crash of the process loses few requests. If a count has
-   * reached a new threshold, does `save` instead.
+   * reached a new threshold in a month that isn't over, does `save` instead.
    * @returns the new events
    */
   writeCounts(nowMs: number): StoredEvent[] {

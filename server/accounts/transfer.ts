@@ -7,7 +7,8 @@ import { accountTables, type MovedRow, type MovedTable, readRows, Store } from "
 import { maxNameLength, maxPlanLength } from "./names.ts";
 
 /**
- * Imports accounts. Some rules for new accounts, such as known plans, don't apply, because an earlier release had others.
+ * Imports accounts. Some rules for new accounts, such as known plans, don't apply, because earlier releases had other
+ * rules.
  */
 
 export interface MovedAccount {
@@ -38,7 +39,7 @@ export const maxAccountsPerChange = 500;
 /** Counters are signed integers of 32 bits. */
 const maxCount = 2 ** 31 - 1;
 const instant = whole(0, maxTimeMs);
-/** The form of text that becomes part of a header, or of the name of a row that servers share. */
+/** The form of ids and words. Some become part of a header, or of the name of a row that servers share. */
 const word = text("1 to 64 letters, digits, hyphens and underscores", /^[\w-]{1,64}$/);
 
 function isJson(value: unknown): boolean {
@@ -80,7 +81,7 @@ const needs: Record<string, Need> = {
  */
 export function readAccounts(file: string): MovedAccount[] {
   const accounts = new Map<unknown, MovedAccount>();
-  /** The accounts of keys and of events, by id. Some tables' rows name a key or an event instead of an account. */
+  /** The account ids of keys and of events, by the key's or event's id. */
   const owners = { keys: new Map<unknown, unknown>(), events: new Map<unknown, unknown>() };
   const rotated: MovedRow[] = [];
   readRows(file, (table, row) => {

@@ -25,8 +25,8 @@ const path = Buffer.alloc(pagesPath.length + Math.ceil(maxBytes / 3) * 4);
 path.write(pagesPath, "latin1");
 
 /**
- * Length and checksum of the text that all cursors of the last used list begin with. `of` is the image's description: the
- * image itself would keep a retired image in memory.
+ * Length and checksum of the text that all cursors of the last used image and list begin with. `of` is the image's
+ * description, because the image itself would stay in memory after it is retired.
  */
 let start: { of: Image["description"]; list: string; length: number; check: number } | undefined;
 

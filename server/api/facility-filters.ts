@@ -119,7 +119,7 @@ function define<Each extends Record<string, Schema>>(table: Table<Each>) {
       const places = names.filter((name) => table[name].differing === undefined);
       return { ...joined(places, values, where), status: "all" };
     },
-    /** What the conditions on rows are about, such as the charge. A 404 names it if only these conditions aren't met. */
+    /** What the conditions on rows are about, such as the charge. A 404 lists this if only these conditions aren't met. */
     differing: [...new Set(names.flatMap((name) => table[name].differing ?? []))].toReversed(),
   };
 }

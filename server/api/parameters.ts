@@ -169,7 +169,7 @@ export const state = v.optional(
  * @param pattern the pattern of a value
  * @param isValue tells whether a text that fits the pattern is a value
  * @param write writes a value in its usual form
- * @param key the same for values that are the same; the first of them is kept
+ * @param key makes a value's key; of values with the same key, the first is kept
  * @param hint says what may be wrong with a list
  */
 function listOf(

@@ -98,7 +98,7 @@ export const keyedPaths: ReadonlyMap<string, Keyed> = new Map(
   allEndpoints.flatMap(({ path, keyed }) => (keyed === undefined ? [] : [[basePath + path, keyed]])),
 );
 
-/** The paths of all endpoints without a parameter in the path, and without a data version. */
+/** The paths of the endpoints that have no parameter in their path. The paths name no data version. */
 export const exactPaths: readonly string[] = allEndpoints
   .filter(({ segment }) => segment === undefined)
   .map(({ path }) => basePath + path);

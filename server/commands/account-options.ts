@@ -80,7 +80,7 @@ export function accountAsked(
 
 const reported = ["plan", "burst", "quota", ...channels] as const;
 
-/** Lists the changed fields of an account that operators see, with `none` instead of null. */
+/** Lists an account's changes of plan, limits and addresses, with `none` instead of null. */
 export function differences(before: NewAccount, after: NewAccount) {
   return reported
     .map((what) => ({ what, before: before[what] ?? "none", after: after[what] ?? "none" }))

@@ -21,7 +21,7 @@ import type { Account, Store } from "../store/store.ts";
 import { secretShown } from "./account-options.ts";
 import { type Context, checkEnd, listed, overlapOptions, runCommand } from "./command.ts";
 
-/** The `accounts` command: lists, changes, exports and imports accounts. The `keys` command creates them. */
+/** The `accounts` command. The `keys` command creates accounts, and changes their plans and addresses. */
 
 function list(args: string[], { store, now }: Context): CommandOutput {
   const month = monthName(monthOf(now.getTime()));

@@ -50,7 +50,7 @@ interface Subcommand extends Help {
    * from writing.
    */
   onlyReads?: boolean;
-  /** Whether the command may use the reserve of room on a full disk, because it ends somebody's access. */
+  /** Whether the command's change may use the reserve of room on a full disk, because it ends somebody's access. */
   endsAccess?: boolean;
   read?(args: string[]): MovedAccount[];
   run(args: string[], context: Context): CommandOutput;

@@ -14,7 +14,7 @@ import type { Health, State } from "./state.ts";
 const sampleYears = [2023, 2024];
 /** How long a start retries to load files that change while they are loaded. */
 const maxChangingMs = 5000;
-/** Minimum number of retries to load such files, even if they take longer than `maxChangingMs`. */
+/** Minimum number of retries to load files that change, even if the retries take longer than `maxChangingMs`. */
 const minFurtherLoads = 2;
 const changingPauseMs = 250;
 

@@ -162,8 +162,8 @@ function reply(
 }
 
 /**
- * Returns why a request is refused; undefined if it isn't. The host must be allowed, because another site can give its
- * host name this server's address (DNS rebinding). A page of another site may only link to this server.
+ * Returns why a request is refused; undefined if it isn't. A host in the Host header must be allowed, because another
+ * site can give its host name this server's address (DNS rebinding). A page of another site may only link to this server.
  */
 function refusalOf({ headers }: IncomingMessage, allowedHosts: readonly string[]): string | undefined {
   const { host, origin } = headers;

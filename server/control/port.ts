@@ -35,7 +35,7 @@ async function findFree(host: string, port: number): Promise<number> {
 
 /**
  * Claims a port by a socket in the abstract namespace (unix(7)). Such a socket has no file and one owner, and ends with
- * its process. Returns false if the port is claimed already.
+ * its process. Returns false if this fails, usually because another process has claimed the port.
  */
 async function claim(host: string, port: number): Promise<boolean> {
   const mark = createServer().unref();

@@ -24,14 +24,14 @@ export function isStopping(): boolean {
   return stopping.signal.aborted;
 }
 
-/** Waits for a step of the start. @throws an AbortError when the server is stopping */
+/** Waits for the end of a step of the start. @throws an AbortError if the server is stopping then */
 export async function unlessStopping<Result>(work: Promise<Result>): Promise<Result> {
   const result = await work;
   stopping.signal.throwIfAborted();
   return result;
 }
 
-/** Repeats `work` until the server ends, also after failures. */
+/** Runs `work` every `everyMs` until the server stops, also after failures, and while an earlier run isn't done. */
 export function repeat(what: string, everyMs: number, work: () => void | Promise<void>): void {
   let failure: string | undefined;
   const tryOnce = async () => {

@@ -214,9 +214,9 @@ export class ServingThreads {
   }
 
   /**
-   * Passes the served versions to all threads. Resolves when no thread answers from older images any more. Does nothing
-   * before the threads listen. The page thread comes first, so that no serving thread keeps a page written from older
-   * images than its own.
+   * Passes the served versions to all threads. Resolves when all threads make new answers from them. Does nothing before
+   * the threads listen. The page thread comes first, so that no serving thread keeps a page written from older images
+   * than its own.
    */
   async publish(published: readonly PublishedVersion[]): Promise<void> {
     if (!this.#isListening) return;

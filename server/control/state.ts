@@ -34,7 +34,7 @@ export class Health {
   isSaved = true;
   hasRoom = true;
   savedAtMs = performance.now();
-  /** Why the state's files can't be used; undefined while they can be used. */
+  /** Why the state's files can't be used, by the last check; undefined if they can be used. */
   fault: string | undefined;
   /** Whether this server has never read the accounts that servers share, or can't store what it reads. */
   isUnread = () => false;

@@ -34,14 +34,13 @@ const scanMs = 500;
  */
 const helpers = threadIds().filter((id) => id !== process.pid);
 /**
- * Nice value of V8's helper threads while requests are answered. At the serving threads' priority, they would delay these
- * by compiling. The value is below a loader thread's, because a serving thread's garbage collection waits for the
- * helpers.
+ * Nice value of V8's helper threads while requests are answered. With a lower value, their compiling would delay serving
+ * threads. The value is below a loader thread's, because a serving thread's garbage collection waits for the helpers.
  */
 const helperNice = 10;
 
 /**
- * Makes the account `demo` in a trial without any account before, unless servers share accounts.
+ * Makes the account `demo` in a trial whose state never had an account, unless servers share accounts.
  * @returns the account's key; undefined if no account was made
  */
 function createDemo({ isTrial }: Settings, isShared: boolean, store: Store): string | undefined {

@@ -2,7 +2,7 @@ import { type ParseArgsConfig, parseArgs } from "node:util";
 import * as v from "valibot";
 import { DataError, reasonOf, shown } from "../../engine/query.ts";
 
-/** Returns how a command was called, for its help: through npm, or as `hcqs`. */
+/** Returns how to call a command, for its help: through npm if it was called so, otherwise as `hcqs`. */
 export function calledAs(name: string): string {
   if (process.env.npm_lifecycle_event !== name) return `hcqs ${name}`;
   return name === "start" ? "npm start" : `npm run --silent ${name} --`;
@@ -70,7 +70,7 @@ export function readFileName(command: string, args: string[], expected: string):
   return file;
 }
 
-/** Makes the error for a wrong value of an option, worded as for a setting. @param value as `shown` gives it */
+/** Makes the error for a wrong value of an option, worded as for a setting. @param value safe to print */
 export const wrongOption = (name: string, value: string, expected: string) =>
   new Error(`${name} is ${value}, expected ${expected}`);
 

@@ -2,7 +2,7 @@
 export const channels = ["webhook", "email"] as const;
 export type Channel = (typeof channels)[number];
 
-/** Maximum milliseconds of a try to deliver an event. */
+/** Maximum milliseconds of a try to deliver an event, or to send another e-mail. */
 export const maxTryMs = 15_000;
 
 export const addressNames: Record<Channel, string> = { webhook: "webhook", email: "e-mail address" };

@@ -1,7 +1,7 @@
-/** The type of an e-mail. It isn't in `mail.ts`, because that file loads the mail library. */
+/** What callers of a `Mailer` need. It isn't in `mail.ts`, because that file loads the mail library. */
 
 export interface Email {
-  /** An address that `emailAddress` accepts. */
+  /** An e-mail address as stored. Imports don't check its form. */
   to: string;
   subject: string;
   text: string;

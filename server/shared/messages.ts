@@ -120,7 +120,7 @@ export interface PermitAnswer {
   slot: number;
   /** Number of requests that are answered. The requests that have waited longest come first. */
   count: number;
-  /** The month of the permits, by `monthOf`; if there are none, the negative number that `PermitTable.admit` returns. */
+  /** The month of the permits, by `monthOf`; if there are none, a negative number as `PermitTable.admit` returns it. */
   monthOrReason: number;
 }
 
@@ -131,13 +131,13 @@ export type ToServe =
   | { type: "publish"; published: readonly PublishedVersion[] }
   /** The files that replace all earlier files of the pages. */
   | { type: "pages"; files: readonly WebFile[] }
-  /** The reply to the `post` with the same id; null if the control thread failed to reply. */
+  /** The reply to the `post` with the same id; null if the control thread failed to reply, or no part has pages. */
   | { type: "posted"; id: number; reply: PortalReply | null }
   | { type: "permits"; answers: readonly PermitAnswer[] }
   | { type: "drain" }
   | { type: "close" };
 
-/** Messages to the page thread. The first `publish` starts it. */
+/** Messages to the page thread. It writes pages from the first `publish` on. */
 export type ToPageThread = Extract<ToServe, { type: "publish" | "pages" | "close" }>;
 
 export type FromServe =
@@ -166,7 +166,7 @@ export interface LoadData {
 export interface LoadedSnapshot {
   image: SharedArrayBuffer;
   file: SnapshotFile;
-  /** What an operator should know about the file, in sentences. */
+  /** What an operator should know about the file. */
   warnings: string[];
 }
 

@@ -12,7 +12,7 @@ import {
 
 const packageFile = new URL("../../package.json", import.meta.url);
 
-/** Gauges to remove, because promtool rejects gauges with names in `_total`. Other gauges have these numbers by type. */
+/** Gauges to remove, because promtool rejects gauges whose names end in `_total`. Other gauges count the same by type. */
 const miscalledGauges = [
   "nodejs_active_handles_total",
   "nodejs_active_requests_total",

@@ -13,7 +13,7 @@ export const plans = {
 
 export const planNames = Object.keys(plans) as (keyof typeof plans)[];
 
-/** Maximum accounts of a server, each with a slot in the tables in shared memory. */
+/** Maximum accounts of a server, including those deleted since its start. Each has a slot in shared memory. */
 export const maxAccounts = 1_000_000;
 /** The largest rate of an account in requests per second, because a token bucket counts in 32-bit integers. */
 export const maxBurst = 1_000_000;

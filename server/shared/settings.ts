@@ -65,7 +65,7 @@ export const trueOrFalse = v.pipe(
 
 /**
  * Makes a setting whose value never appears in messages.
- * @param parse throws a DataError; messages show its `found` in place of the value
+ * @param parse throws a DataError for a wrong value; messages show its `found` in place of the value
  */
 export function secretSetting<Value>(about: string, parse: (text: string) => Value) {
   const parsed = v.rawTransform<string, Value>(({ dataset, addIssue, NEVER }) => {
@@ -261,7 +261,7 @@ const urlParts = /^(.*?(?:https?:[/\\]*|:[/\\]+|^[/\\]{2,}))([^/\\?#]*)(.*)$/is;
 const otherThanPort = /:(?!(?:[0-5]?\d{1,4}|6[0-5]\d{3})?$)[^\]]*$/s;
 
 /**
- * Formats a setting's value for messages. Leaves out possible secrets in a URL, and the list's entries after that URL.
+ * Formats a setting's value for messages. Leaves out possible secrets in a URL, and in a list all entries after that URL.
  */
 export function shownSetting(value: string): string {
   const text = /[:/\\]\S*@/.test(value) ? withoutCredentials(value) : value;

@@ -2,8 +2,8 @@ import { PerSecond } from "./per-second.ts";
 import { maxAccounts } from "./plans.ts";
 
 /**
- * Counts in shared memory: answers by route and status, 429s by reason and by account, 401s by reason, and the times of
- * other work.
+ * Counts in shared memory: answers with their bytes and times by route and status, 429s by reason and by account, 401s by
+ * reason, and the times of other work.
  */
 
 /*
@@ -52,7 +52,7 @@ const refusalWords = cacheLineWords;
 const [countWord, bytesWord, timeWord, bucketsWord] = [0, 1, 2, 3];
 const cellWords = Math.ceil((bucketsWord + buckets) / cacheLineWords) * cacheLineWords;
 
-/** A block ends with the counts of 429s by account slot. Memory pages that nobody writes to take no memory. */
+/** A block ends with the counts of 429s by account slot. */
 const accountWords = maxAccounts;
 
 const cellOfWork = (work: number) => refusalWords + work * cellWords;
@@ -62,7 +62,7 @@ const cellOf = (route: number, status: number) =>
 const placeOfStatus = new Uint8Array(1000);
 for (const [i, status] of statuses.entries()) placeOfStatus[status] = i + 1;
 
-/** Requests per second up to which a thread times all. It samples further requests, because timing all costs more. */
+/** Requests per second that a thread times in full. It times a sample of further requests, because timing has a cost. */
 export const maxTimedEach = 1000;
 /** On average, one of this many further requests is timed, chosen at random. */
 export const busyStride = 16;
@@ -105,7 +105,7 @@ export class ThreadTraffic {
     if (begun !== untimed) this.#time(cell, begun);
   }
 
-  /** Begins timing a request for `answeredLater`. @param begun what `begin` returned for the request */
+  /** Begins timing a request for `answeredLater`. @param begun what `begin` returned, if it was called for the request */
   beginLater(begun = untimed): number {
     if (begun === untimed) return this.#nowMs();
     // The next request is timed in place of this one, which may never be answered.
@@ -113,7 +113,7 @@ export class ThreadTraffic {
     return begun;
   }
 
-  /** Counts an answer that is made after the handler has returned. Such answers are few, so all of them are timed. */
+  /** Counts an answer that is made after the handler has returned. All such answers are timed. */
   answeredLater(route: number, status: number, bytes: number, begun: number): void {
     this.#addTime(this.#count(route, status, bytes), this.#nowMs() - begun, 1);
   }

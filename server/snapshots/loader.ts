@@ -8,8 +8,8 @@ import { safely } from "../shared/safely.ts";
 import { type OpenFile, openFile, type Wanted } from "./folder.ts";
 
 /**
- * Loads snapshot files in a thread, one after the other. The thread's memory is freed only when it ends, so it ends when
- * no file waits. It also ends after a load that may have left it unusable.
+ * Loads snapshot files in a thread, one after the other. Only the thread's end frees its memory, so call `end` when no
+ * file waits. The thread also ends after a load that may have left it unusable.
  */
 
 const megabyte = 2 ** 20;

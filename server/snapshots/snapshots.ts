@@ -32,7 +32,7 @@ export interface Surroundings {
   log: Logger;
   metrics: Metrics;
   registry: Pick<Store, "atomically" | "versions">;
-  /** Why the registry can't be used; undefined while it can be used. */
+  /** Why the registry's files can't be used; undefined while they can be used. */
   fault(): string | undefined;
   /** Makes what was written to the registry durable. @throws Error */
   flush(): void;

@@ -90,7 +90,7 @@ export class StoredAccounts extends Table {
     return { id: Number(this.db.change(sql, { ...row, now: now.getTime() }).lastInsertRowid), ...row };
   }
 
-  /** Writes all fields except the name. Does nothing if the account was deleted. */
+  /** Writes all fields except `name` and `suspended_at`. Does nothing if the account was deleted. */
   update(account: Omit<Account, "suspended_at">): void {
     const sql = `UPDATE accounts SET plan = @plan, burst = @burst, quota = @quota, webhook = @webhook,
       webhook_secret = @webhook_secret, webhook_old_secret = @webhook_old_secret,

@@ -11,6 +11,7 @@ export interface AdmittedAlone {
   month: number;
   /** When the present outage began, in Unix milliseconds; 0 once the database is back. */
   since: number;
+  /** Requests by account id. Negative if more permits were given back than were granted. */
   used: Map<number, number>;
 }
 

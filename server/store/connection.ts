@@ -10,7 +10,7 @@ export function unusable(subject: string, reason: string): DataError {
 export class Connection {
   readonly database: Database.Database;
   readonly #statements = new Map<string, Database.Statement<unknown[], unknown>>();
-  /** Increases when this connection writes to accounts, keys or events. */
+  /** Increases at least when this connection writes to accounts, keys or events. */
   ownChanges = 0;
 
   constructor(database: Database.Database) {
@@ -34,7 +34,7 @@ export class Connection {
     return this.#inWords(() => this.#prepare(sql).run(...values));
   }
 
-  /** Runs a statement that writes to accounts, keys or events. */
+  /** Runs a statement that may write to accounts, keys or events. */
   change(sql: string, ...values: unknown[]): Database.RunResult {
     this.ownChanges++;
     return this.run(sql, ...values);

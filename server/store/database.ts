@@ -61,7 +61,7 @@ export function databaseInMemory(): Database.Database {
   return database;
 }
 
-/** Makes each transaction durable at its end. */
+/** Sets up a connection. Each transaction in a file is then durable at its end. */
 function setUp(database: Database.Database): void {
   database.pragma("journal_mode = WAL");
   database.pragma("synchronous = FULL");

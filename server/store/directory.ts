@@ -3,7 +3,7 @@ import { Table } from "./connection.ts";
 import { accountTables, nextChange, type SharedTable, sharedTables } from "./schema.ts";
 
 /**
- * The directory is the table rows that servers share through PostgreSQL. This database may have a copy of one version.
+ * The directory consists of the rows that servers share through PostgreSQL. This database may have a copy of one version.
  */
 
 export interface Row {

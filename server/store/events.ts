@@ -12,7 +12,7 @@ export interface StoredEvent {
   month: string;
   /** Percent of the quota. */
   threshold: number;
-  /** The account's quota at the time of the event, in requests per month. */
+  /** The quota whose threshold was reached, in requests per month. */
   quota: number;
   /** The body of the event's webhook posts, as JSON. */
   payload: string;
@@ -97,8 +97,8 @@ export class StoredEvents extends Table {
 
   /**
    * Returns a channel's deliveries that may be tried now, first tries before retries. An account's events are delivered
-   * in order: only its first pending event can be due, and only while none of its events is being sent.
-   * @param underWay ids of the events that are being sent
+   * in order: only its first pending event can be due, and only while none of its events is under way.
+   * @param underWay ids of the events that are being sent, or whose results are being stored
    */
   due(channel: Channel, now: Date, underWay: readonly string[], limit: number): (StoredEvent & Delivery)[] {
     const sql = `

@@ -5,7 +5,7 @@ import { lockFile } from "./served.ts";
 
 /** Locks a state folder, so that only one server at a time uses it. */
 
-/** Maximum wait of a starting server for its lock. A command that reads the lock holds it for microseconds. */
+/** Maximum wait of a starting server for its lock. A command that checks the lock holds it for microseconds. */
 const maxReadersMs = 1000;
 
 /**

@@ -26,7 +26,7 @@ export class StoredProgress extends Table {
     return this.db.first<{ at: number }>("SELECT at FROM saved")?.at;
   }
 
-  /** Records the time of a save or a change. Call this in the transaction that makes it. */
+  /** Records that the state is current at a time. For a save or a change, call this in its transaction. */
   noteSaved(now: Date): void {
     if (this.db.run("UPDATE saved SET at = ?", now.getTime()).changes === 0)
       this.db.run("INSERT INTO saved (at) VALUES (?)", now.getTime());

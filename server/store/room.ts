@@ -5,8 +5,8 @@ import Database from "better-sqlite3";
 import { DataError, systemCode } from "../../engine/query.ts";
 
 /**
- * Keeps a reserve of room on the state's disk. Even a start that only reads needs room for SQLite's -shm file. If the
- * disk is full, the start deletes the reserve to get this room.
+ * Keeps a reserve of room on the state's disk. Even reading the state needs room for SQLite's -shm file. If the disk is
+ * full, the reserve is deleted to get this room.
  */
 
 /**
@@ -57,7 +57,7 @@ export function checkRoomForNew(folder: string, place: string): void {
 }
 
 /**
- * Makes the reserve of a state folder, unless it exists.
+ * Makes the reserve of a state folder, unless it exists in full.
  * @throws NoRoom when less than `reserveBytes` is free, even if the reserve exists; an error of the system
  */
 export function keepReserve(folder: string): void {

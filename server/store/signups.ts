@@ -3,7 +3,7 @@ import { Table } from "./connection.ts";
 export interface Signup {
   /** The normalised e-mail address, the same for all spellings. */
   mailbox: string;
-  /** The client's IPv4 address or IPv6 /64. */
+  /** The client's name by `clientOf`: an IPv4 address, an IPv6 /64, or `unknown`. */
   address: string;
 }
 
@@ -15,7 +15,7 @@ interface SignupLink {
   email: string;
 }
 
-/** Signups more than this after the asked time count as old, because a clock that was ahead made them. */
+/** Signups later than this many milliseconds after the asked time count as old: a clock that was ahead made them. */
 const maxAfterMs = 2 * 86_400_000;
 
 const after = (time: Date) => [time.getTime(), time.getTime() + maxAfterMs] as const;
@@ -66,8 +66,8 @@ export class StoredSignups extends Table {
   }
 
   /**
-   * Deletes the signups up to a time that have no account. From the other signups up to then, deletes the client's
-   * address.
+   * Deletes old signups without an account, and the client's address of other old signups.
+   * @param until signups up to this time are old
    */
   forget(until: Date): void {
     const old = "address IS NOT NULL AND (created_at <= ? OR created_at > ?)";

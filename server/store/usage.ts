@@ -21,7 +21,7 @@ export class StoredUsage extends Table {
     return this.db.all("SELECT month, used FROM usage WHERE account = ? ORDER BY month DESC", account);
   }
 
-  /** Returns the known days, `YYYY-MM-DD`, in order, each with the month's total as last saved on that day. */
+  /** Returns the known days, `YYYY-MM-DD`, in order, each with the month's total as last saved for that day. */
   days(account: number): { day: string; used: number }[] {
     return this.db.all("SELECT day, used FROM days WHERE account = ? ORDER BY day", account);
   }
@@ -34,7 +34,7 @@ export class StoredUsage extends Table {
   }
 
   /**
-   * Returns the known days of a month by account id, each with the month's total as last saved on that day. Days count
+   * Returns the known days of a month by account id, each with the month's total as last saved for that day. Days count
    * from 1.
    * @param month `YYYY-MM`
    */

@@ -14,8 +14,8 @@ export const byWidth = (draw: (width: number) => preact.ComponentChildren) =>
 type Anchor = "start" | "middle" | "end";
 
 /**
- * Anchors the labels of a scale so that they stay within the drawing. Leaves out a label that would come closer than a
- * character to the label before it.
+ * Anchors the labels of a scale so that they stay within the drawing. Leaves out a label if the gap to the
+ * last placed label would be a character or less.
  * @param labels the labels with their positions in percent, ascending
  * @param width the drawing's width in pixels
  * @param letterWidth a character's width in pixels
