@@ -51,7 +51,7 @@ export interface Try {
 
 /** A temporary failure, after which a retry may succeed. */
 export class Break extends Error {
-  /** Milliseconds to wait, from the Retry-After header; 0 if it is missing or invalid. */
+  /** Minimum milliseconds to wait, from the Retry-After header; 0 if the header is missing, invalid or in the past. */
   readonly retryAfterMs: number;
 
   constructor(reason: string, retryAfterMs = 0) {

@@ -7,7 +7,7 @@ const kinds: ReadonlySet<string> = new Set(["county", "counties", "parish"]);
 
 export const isCountyWord = (word: string): boolean => kinds.has(word);
 
-/** Whether words are a county's name, without its state: `sangamon county`. */
+/** Whether words end like a county's name without its state: `sangamon county`. */
 export const isCounty = (words: readonly string[]): boolean =>
   words.length > 1 && isCountyWord(words[words.length - 1]);
 

@@ -9,7 +9,7 @@ import type { SearchIndex } from "./text-index.ts";
 
 /** Finds facilities by a CCN or a whole name. */
 
-/** Finds the facility of a CCN if all other words say nothing. For other words that match it, see `findByWords`. */
+/** Finds the facility of a CCN if all other words say nothing. `findByWords` finds it if the other words match it, too. */
 export function findCodes(image: Image, index: SearchIndex, words: readonly string[], found: Found): void {
   const significant = words.filter(saysSomething);
   for (const word of significant.length === 1 ? significant : []) {
@@ -128,9 +128,9 @@ function longestName(image: Image, words: readonly string[]): Longest | undefine
 }
 
 /**
- * Whether the words of a name mean the place that they also name. They do after a word such as "in". They also do if
- * all other words are small words or words of a question, unless they are a whole name. Neither "New England" alone nor
- * "hospitals in New England" means the New England Medical Center.
+ * Whether the words of a name mean a place of that name. They do after a word such as "in". They also do if the name
+ * isn't whole and all other words are small words or words of a question. Neither "New England" alone nor "hospitals in
+ * New England" means the New England Medical Center.
  */
 export function isPlaceInstead(image: Image, words: readonly string[], span: readonly string[]): boolean {
   const others = words.filter((word) => !span.includes(word));

@@ -40,8 +40,8 @@ function raritiesOf(index: SearchIndex): Float64Array {
 }
 
 /**
- * Returns a function that computes how similar the query is to a procedure group, from 0 to 1. It is valid until the
- * next search begins.
+ * Returns a function that computes how similar the query is to a procedure group, from 0 to 1. The function is valid
+ * until the next search begins.
  *
  * The likeness to a group is the likeness to the most similar of its name and terms: the weighted share of the term's
  * words that the query has, times the weighted share of the query's words that the term has. The fewer groups have a

@@ -184,9 +184,9 @@ function withStates(words: readonly string[]): NameInState[] {
 }
 
 /**
- * Finds the cities that words name, in the table of places and among the hospitals' cities. They are ordered by state,
- * one for each state. The state's code or name may follow or come first. A nickname, such as NYC, means its first
- * city.
+ * Finds the cities that words name, in the table of places and among the hospitals' cities. Cities of one name are
+ * ordered by state, one for each state. The state's code or name may follow or come first. A nickname, such as NYC, means
+ * its first city.
  */
 export function citiesNamed(image: Image, words: readonly string[]): City[] {
   const ways = withStates(words);
