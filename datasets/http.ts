@@ -61,8 +61,8 @@ export class Break extends Error {
 }
 
 /**
- * Calls `work` and returns its result. When `work` throws a Break, it is called again after a pause, at most `maxTries`
- * times in all.
+ * Calls `work` and returns its result. When `work` throws a Break, `work` is called again after a pause, at most
+ * `maxTries` times in all.
  *
  * @throws DataError if the last try failed; any error of `work` that isn't a Break
  */

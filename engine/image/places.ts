@@ -75,8 +75,8 @@ export interface Extent {
 }
 
 /**
- * Miles by which the bounds reach beyond the circle. They have to include a place whose distance is rounded down to the
- * radius.
+ * Miles by which the bounds reach beyond the circle. The bounds have to include a place whose distance is rounded down to
+ * the radius.
  */
 const marginMiles = 1;
 

@@ -140,8 +140,9 @@ const likenessOfName = 0.85;
 const nameFields: ReadonlySet<number> = new Set([nameField, fillerField, repeatField]);
 
 /**
- * Returns a function that computes a group's score, from 0 to 1: by its worst match first, then by how well the words
- * match and how similar the group is to the query. The function is valid until the next search begins.
+ * Returns a function that computes the score, from 0 to 1, of a group that matches every needed term: by its worst match
+ * first, then by how well the words match and how similar the group is to the query. The function is valid until the next
+ * search begins.
  */
 export function procedureScorer(index: SearchIndex, terms: readonly Term[]): (document: number) => number {
   const { tokenStart, tokens } = index;

@@ -349,7 +349,7 @@ function regionsNamed(image: Image, words: readonly string[]): Place[] {
   return isCounty(words) ? [{ kind: "region", name, states: [], facilities: [] }] : [];
 }
 
-/** Whether words name a county, perhaps with its state: `Sangamon County, IL`. */
+/** Whether words have the form of a county's name, perhaps with its state: `Sangamon County, IL`. */
 export const namesCounty = (words: readonly string[]): boolean =>
   isCountyNamed(words, (some) => stateOf(some.join("")) !== undefined);
 

@@ -30,9 +30,12 @@ export interface Asked {
   typed: readonly string[];
   /** The words in English, without what is in the fields below. */
   words: readonly string[];
-  /** Whether the search has words such as `near me` or `nearest`, perhaps beside a place. */
+  /** Whether a search for facilities has words such as `near me` or `nearest`, perhaps beside a place. */
   isHere: boolean;
-  /** The distance from the place that the search states, in miles; null if it states none from above 0 to `maxMiles`. */
+  /**
+   * The distance from the place that a search for facilities states, in miles. Null if there is none, or it is 0 or above
+   * `maxMiles`; always null in a search for procedures.
+   */
   miles: number | null;
   place: ShownPlace | null;
   placeWords: readonly string[];
