@@ -96,8 +96,8 @@ function countAnswers(): number {
 }
 
 /**
- * Makes a database of `count` accounts. Then measures how long it takes to open the database and fill the shared tables,
- * and to save counts of all accounts, higher counts of all accounts, and no changes.
+ * Makes a database of `count` accounts. Then measures opening the database and filling the shared tables, and saving
+ * first counts of all accounts, higher counts of all accounts, and no changes.
  * @returns milliseconds of each measured step
  */
 function stateTimes(count: number) {

@@ -97,10 +97,10 @@ interface Longest {
 }
 
 /**
- * Returns the hospitals of the longest whole name, if all other words say nothing. There are none if the name is also a
- * region's name. Nor are there any if it is another place's name, such as Sanford, beside a word such as "in" or a word
- * for a hospital. Beside a word for a hospital, the name must have its small words: "general hospital" isn't The
- * General.
+ * Returns the longest whole name within words, with its hospitals, if all other words say nothing; undefined if there is
+ * none. `facilities` is empty if the words mean a place of that name. A region is always meant. Another place, such as
+ * Sanford, is meant beside a word such as "in" or a word for a hospital. Beside a word for a hospital, the name must have
+ * its small words: "general hospital" isn't The General.
  */
 function longestName(image: Image, words: readonly string[]): Longest | undefined {
   const { exact, whole } = namesOf(image);
