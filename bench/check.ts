@@ -11,7 +11,7 @@ import type { Server } from "./servers.ts";
 /** HTTP servers set these headers differently. */
 const ofTheConnection = /^(connection|content-length|date|keep-alive|server|transfer-encoding|uwebsockets)$/;
 
-/** Sends the request of a list's line. It has its own connection, because the service closes idle connections. */
+/** Sends the request of a list's line on a new connection, because the service closes idle connections. */
 export async function ask({ port, key }: Server, line: string): Promise<Constant> {
   const authorization = `Bearer ${key}`;
   const [path, name = "authorization", value = authorization] = line.split(/\t|: /);

@@ -26,12 +26,12 @@ const size = smoke
   ? { rows: 5000, sample: 25, zipf: 2000, warm: 50, cold: 2000, keys: 100 }
   : { rows: defaultSampleRows, sample: 400, zipf: 200_000, warm: 300, cold: 200_000, keys: 10_000 };
 /**
- * Number of new searches if the load `search-cold` isn't chosen. They are for the load `mixture`, which sends 20 searches
- * per second.
+ * Number of new searches if the load `search-cold` isn't chosen. The load `mixture` still needs some: it sends 20
+ * searches per second.
  */
 const fewCold = 2000;
 const warmUpSeconds = 2;
-/** Loads whose requests come at an even pace. `level.ts` measures them. */
+/** Loads with requests at an even pace, measured by `level.ts`. */
 const levelLoads = { mixture: runMixture, "first-second": runFirstSecond };
 const cores = twoCores();
 

@@ -98,8 +98,7 @@ function writeSpare(folder: string, rows: number, count: number): string[] {
 }
 
 /**
- * Takes lines from two lists in turn: a few lines of `asked` again and again, and lines of `anew`
- * from the position `from` on.
+ * Alternates between a few lines of `asked`, again and again, and every second line of `anew` after the position `from`.
  */
 function alternate(asked: readonly string[], anew: readonly string[], count: number, from: number): string[] {
   return Array.from({ length: count }, (_, i) =>

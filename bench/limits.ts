@@ -96,9 +96,9 @@ function countAnswers(): number {
 }
 
 /**
- * Opens the database of `count` accounts and fills the shared tables. Then saves counts of all accounts, higher counts
- * of all accounts, and no changes.
- * @returns milliseconds of each step
+ * Makes a database of `count` accounts. Then measures opening the database and filling the shared tables, and saving
+ * first counts of all accounts, higher counts of all accounts, and no changes.
+ * @returns milliseconds of each measured step
  */
 function stateTimes(count: number) {
   const folder = temporaryFolder();

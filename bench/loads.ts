@@ -19,7 +19,7 @@ export interface Load {
   /** Requests sent together on a connection, without waiting for answers. */
   pipeline: number;
   loadProcesses: number;
-  /** Whether servers run on one core and the load generator on another. Otherwise all programs use all cores. */
+  /** Whether to run servers on one core and the load generator on another. Otherwise all programs use all cores. */
   isPinned: boolean;
   entrants: Entrant[];
   /** Upper bounds of medians over rounds, by figure and entrant. `a / b` is the ratio of two entrants in a round. */

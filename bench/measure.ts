@@ -29,7 +29,7 @@ interface Heard {
   failed: number;
 }
 
-/** CPU times are per request, summed over all threads and processes of the server. */
+/** CPU times are per request, summed over all threads of the server's `pids`. */
 export interface Figures extends Omit<Heard, "refused" | "failed"> {
   cpuUs: number;
   userUs: number;
@@ -97,7 +97,7 @@ export async function run([file, ...args]: string[], timeout = maxOverrunMs): Pr
   return stdout;
 }
 
-/** User and system CPU time, in microseconds. */
+/** Total user and system CPU time of the processes, in microseconds. */
 export function cpuUs(pids: readonly number[]): number[] {
   // The program's name may contain spaces and parentheses, so fields are split after the last ")".
   const stats = pids.map((pid) => readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)!.split(" "));

@@ -23,7 +23,7 @@ export interface Mixture {
 }
 
 const perSecond = 20;
-/** Pages, and searches, to request for each page of the list. */
+/** Number of pages, and also of searches, per request for the list. */
 const listEvery = 5;
 const maxPublishingMs = 30_000;
 

@@ -87,7 +87,7 @@ export function madeAnew(image: Image, target: string): Uint8Array {
 }
 
 export const byMarkup = "/healthcare/facilities?procedure=8011&sort=markup";
-/** Lists of the hospitals near Chicago with the procedure that has the most services. */
+/** Requests for the hospitals near Chicago that have the procedure with the most services. */
 export const nearest = "/healthcare/facilities?procedure=8011&near=60601&within=500&sort=distance";
 export const nearer = "/healthcare/facilities?procedure=8011&near=60601&within=50&sort=distance";
 export const inDepth = "/healthcare/procedures/8011";

@@ -27,7 +27,7 @@ const sizes = smoke ? [2_000, 5_000, 10_000] : [100_000, 1_000_000, 5_000_000, 1
 const limit = 25;
 const batch = 1000;
 const memoryRuns = smoke ? 1 : 5;
-/** Only the first batches are slow, before the code is compiled, so the median isn't affected. */
+/** Batches of price queries per size: so many that the first, before the code is compiled, don't affect the median. */
 const batches = smoke ? 3 : 600;
 const [fewThreads, manyThreads] = [1, 4];
 const [connections, requestsPerConnection] = [32, 20];

@@ -43,7 +43,7 @@ interface BenchFolder {
   key: string;
 }
 
-/** Makes snapshots, and a state folder with one account that is never refused. */
+/** Makes a snapshot of each year, and a state folder with one account, which has the maximum burst and quota. */
 export async function prepareFolder(
   folder: string,
   rows: number,

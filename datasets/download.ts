@@ -21,7 +21,7 @@ export interface Download extends Patience {
 }
 
 /**
- * Downloads a file. It is called `<path>.<process id>.part` until it is complete, checked and flushed to disk. A
+ * Downloads a file. The file is called `<path>.<process id>.part` until it is complete, checked and flushed to disk. A
  * process may download only one file at a time into a folder.
  *
  * @throws DataError when downloading or writing fails, or the content is wrong

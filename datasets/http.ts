@@ -51,7 +51,7 @@ export interface Try {
 
 /** A temporary failure, after which a retry may succeed. */
 export class Break extends Error {
-  /** Milliseconds to wait, from the Retry-After header; 0 if it is missing or invalid. */
+  /** Minimum milliseconds to wait, from the Retry-After header; 0 if the header is missing, invalid or in the past. */
   readonly retryAfterMs: number;
 
   constructor(reason: string, retryAfterMs = 0) {
@@ -61,8 +61,8 @@ export class Break extends Error {
 }
 
 /**
- * Calls `work` and returns its result. When `work` throws a Break, it is called again after a pause, at most `maxTries`
- * times in all.
+ * Calls `work` and returns its result. When `work` throws a Break, `work` is called again after a pause, at most
+ * `maxTries` times in all.
  *
  * @throws DataError if the last try failed; any error of `work` that isn't a Break
  */

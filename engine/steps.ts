@@ -2,7 +2,10 @@
 
 export type Steps<Result> = Generator<void, Result>;
 
-/** Facilities, or words, per step. A step takes a fraction of a millisecond, even if its code isn't compiled yet. */
+/**
+ * Items per step, such as facilities or words. A step takes a fraction of a millisecond, even if its code isn't compiled
+ * yet.
+ */
 export const itemsPerStep = 8;
 
 export function atOnce<Result>(steps: Steps<Result>): Result {

@@ -129,7 +129,7 @@ function addressOf(fields: Map<string, unknown>): string | undefined {
 
 /**
  * Returns the year in the first text that has one, written as DYnn or DY20nn, or as 20nn in a text that isn't a URL.
- * Returns undefined if there is none, or if it is before `minDataYear` or after `maxDataYear`.
+ * Returns undefined if no text has a year, or if the year is before `minDataYear` or after `maxDataYear`.
  */
 function dataYearOf(texts: unknown[]): number | undefined {
   for (const given of texts) {

@@ -133,7 +133,8 @@ export class CmsTable {
   }
 
   /**
-   * Makes the table, with rows in snapshot order. `severalNames` counts facilities with several names or addresses.
+   * Makes the table, with rows in snapshot order. `severalNames` counts facilities with several names, cities or
+   * addresses.
    *
    * @throws DataError if there is no row, no row is priced, or two rows have the same facility and procedure
    */

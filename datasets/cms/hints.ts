@@ -112,7 +112,7 @@ const codesByName = new Map(
   ]),
 );
 
-/** Adds a hint to `expected` about a state that isn't written as its code, such as Alabama or N.Y. */
+/** Like `orCode`. For a state that isn't written as its code, such as Alabama or N.Y., the hint names the code. */
 export function orState(expected: string, text: string): string {
   const code = codesByName.get(lettersOf(text));
   return code === undefined || /[^\p{L}\p{Z}.,]/u.test(text)

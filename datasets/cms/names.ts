@@ -1,6 +1,6 @@
 import { type Flaw, flawIn } from "../../engine/index.ts";
 
-/** What has probably happened to a text for which `isReadTwice` returns true. */
+/** What has probably happened to a text for which `isReadTwice` returns true, and what to do. */
 export const readTwice =
   "a program may have read UTF-8 as Windows-1252 or Latin-1 and written it again; take CMS's file, or read it as UTF-8";
 

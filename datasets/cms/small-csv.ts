@@ -6,7 +6,10 @@ import { DataError, systemCode } from "../../engine/index.ts";
 import { checkRegular } from "../files.ts";
 import { foreignKind } from "./kind.ts";
 
-/** Reads CMS's smaller files whole. Such a file has a few megabytes, or about 20 MB if it also has rows of single codes. */
+/**
+ * Reads CMS's smaller files whole. Such a file has a few megabytes, or about 20 MB if it also has rows of single HCPCS
+ * codes.
+ */
 
 const maxBytes = 2 ** 27;
 

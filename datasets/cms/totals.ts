@@ -17,7 +17,7 @@ const columnNames = {
   charge: "Avg_Tot_Sbmtd_Chrgs",
   allowed: "Avg_Mdcr_Alowd_Amt",
 } as const;
-/** A complete file also has rows of single codes, which the totals of their procedure groups include. */
+/** A complete file also has rows of single HCPCS codes, which the totals of their procedure groups include. */
 const codeColumnName = "HCPCS_Cd";
 type Column = keyof typeof columnNames;
 const columns = Object.keys(columnNames) as Column[];

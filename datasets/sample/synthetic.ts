@@ -211,7 +211,7 @@ function settle(offered: Uint8Array, rows: number): void {
 }
 
 /**
- * Returns a CCN that begins with 99, as no real CCN does. A number follows, in base 36 if there are 10,000 or more
+ * Returns a CCN that begins with 99, as no state's CCN does. A number follows, in base 36 if there are 10,000 or more
  * facilities.
  */
 export function sampleCcn(i: number, count: number): string {
@@ -312,9 +312,9 @@ function suppress(rows: Rows, volume: Float32Array): number {
 }
 
 /**
- * Fills in services, beneficiaries, payments and outliers. Services grow with volume. The row with the least volume
- * gets the fewest services that CMS publishes. A procedure's services add up to about its number in the nation, scaled to
- * the number of rows.
+ * Fills in services, beneficiaries, payments and outliers of the rows with amounts. A procedure's services grow with
+ * volume, and add up to about its number in the nation, scaled to the number of rows. The row with the least volume gets
+ * the fewest services that CMS publishes.
  */
 function measureUse(
   rows: Rows,

@@ -34,7 +34,7 @@ export interface FacilityList {
   values: Float64Array;
   /** Distances in tenths of a mile; empty without `near`. */
   distances: Int32Array;
-  /** Number of facilities with an unknown location that meet every other condition. */
+  /** Number of facilities that are left out only because their location is unknown. */
   unplaced: number;
 }
 

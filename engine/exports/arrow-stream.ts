@@ -23,7 +23,7 @@ const maxPieceBytes = 16 * 2 ** 10;
 const streamEnd = Uint8Array.of(255, 255, 255, 255, 0, 0, 0, 0);
 const padding = new Uint8Array(8);
 const nothing = padding.subarray(0, 0);
-/** Number of columns that `Batch.write` makes from one empty piece to the next. */
+/** Number of columns that `Batch.write` makes between two empty pieces. */
 const columnsAtOnce = 5;
 
 interface Column {

@@ -7,10 +7,7 @@ export interface Places {
   /** Coordinates in millionths of a degree. */
   latitude: Int32Array;
   longitude: Int32Array;
-  /**
-   * The cities of the ZIP codes, from `citiesOf`, which takes 0.1 s. If undefined, only cities with hospitals have a
-   * place.
-   */
+  /** The cities of the ZIP codes, from `citiesOf`. If undefined, only cities with hospitals are known. */
   cities?: Cities;
 }
 
@@ -78,8 +75,8 @@ export interface Extent {
 }
 
 /**
- * Miles by which the bounds reach beyond the circle. They have to include a place whose distance is rounded down to the
- * radius.
+ * Miles by which the bounds reach beyond the circle. The bounds have to include a place whose distance is rounded down to
+ * the radius.
  */
 const marginMiles = 1;
 

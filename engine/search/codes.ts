@@ -48,7 +48,10 @@ const icd = /\bicd[\s-]?(?:9|10|11)(?:[\s-]?(?:cm|pcs))?\b|\bicd\s+codes?\b/i;
 const diagnosis = /(?<![\w.])[a-tv-z]\d[\da-z]\.[\da-z]{1,4}(?![\w.])/gi;
 const npi = /(?<!\d)[12]\d{9}(?!\d)/;
 
-/** Removes diagnosis codes, which a referral often has next to a procedure. */
+/**
+ * Removes diagnosis codes, which a referral often has next to a procedure, and with them a name such as ICD-10. Returns
+ * the rest of the text, and the codes in capitals.
+ */
 export function withoutDiagnoses(text: string): { rest: string; diagnoses: readonly string[] } {
   const diagnoses = (text.match(diagnosis) ?? []).map((code) => code.toUpperCase());
   return { rest: diagnoses.length === 0 ? text : text.replace(diagnosis, " ").replace(icd, " "), diagnoses };

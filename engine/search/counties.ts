@@ -7,12 +7,12 @@ const kinds: ReadonlySet<string> = new Set(["county", "counties", "parish"]);
 
 export const isCountyWord = (word: string): boolean => kinds.has(word);
 
-/** Whether words are a county's name, without its state: `sangamon county`. */
+/** Whether words have the form of a county's name without its state: `sangamon county`. Only the last word is compared. */
 export const isCounty = (words: readonly string[]): boolean =>
   words.length > 1 && isCountyWord(words[words.length - 1]);
 
 /**
- * Whether words name a county, perhaps with its state after or before it: `sangamon county il`.
+ * Whether words have the form of a county's name, perhaps with its state after or before it: `sangamon county il`.
  * @param words in lower case
  * @param isState whether words are a state's code or name
  */

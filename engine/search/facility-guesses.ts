@@ -95,7 +95,10 @@ function bySound({ image, index, terms, found }: FacilitySearch): void {
 const cityOf = (image: Image, facility: number) =>
   `${textAt(image.city, facility)}, ${textAt(image.state, facility)}`;
 
-/** Whether a word of the query, as typed, is in the facility's name, is its CCN, or belongs to its unofficial name. */
+/**
+ * Whether a word of the query, as typed, is a significant word of the facility's name, is its CCN, or belongs to its
+ * unofficial name.
+ */
 const isNamed = (index: SearchIndex, terms: readonly Term[], facility: number) =>
   terms.some((term) => {
     const typed = { ...term, matches: term.matches.filter((match) => (match & levelMask) === exact) };

@@ -9,7 +9,7 @@ import type { SearchIndex } from "./text-index.ts";
 
 /** Finds facilities by a CCN or a whole name. */
 
-/** Finds the facility of a CCN if all other words say nothing. For other words that match it, see `findByWords`. */
+/** Finds the facility of a CCN if all other words say nothing. `findByWords` finds it if the other words match it, too. */
 export function findCodes(image: Image, index: SearchIndex, words: readonly string[], found: Found): void {
   const significant = words.filter(saysSomething);
   for (const word of significant.length === 1 ? significant : []) {
@@ -97,10 +97,10 @@ interface Longest {
 }
 
 /**
- * Returns the hospitals of the longest whole name, if all other words say nothing. There are none if the name is also a
- * region's name. Nor are there any if it is another place's name, such as Sanford, beside a word such as "in" or a word
- * for a hospital. Beside a word for a hospital, the name must have its small words: "general hospital" isn't The
- * General.
+ * Returns the longest whole name within words, with its hospitals, if all other words say nothing; undefined if there is
+ * none. `facilities` is empty if the words mean a place of that name. A region is always meant. Another place, such as
+ * Sanford, is meant beside a word such as "in" or a word for a hospital. Beside a word for a hospital, the name must have
+ * its small words: "general hospital" isn't The General.
  */
 function longestName(image: Image, words: readonly string[]): Longest | undefined {
   const { exact, whole } = namesOf(image);
@@ -128,9 +128,9 @@ function longestName(image: Image, words: readonly string[]): Longest | undefine
 }
 
 /**
- * Whether the words of a name mean the place that they also name. They do after a word such as "in". They also do if
- * all other words are small words or words of a question, unless they are a whole name. Neither "New England" alone nor
- * "hospitals in New England" means the New England Medical Center.
+ * Whether the words of a name mean a place of that name. They do after a word such as "in". They also do if the name
+ * isn't whole and all other words are small words or words of a question. Neither "New England" alone nor "hospitals in
+ * New England" means the New England Medical Center.
  */
 export function isPlaceInstead(image: Image, words: readonly string[], span: readonly string[]): boolean {
   const others = words.filter((word) => !span.includes(word));

@@ -230,7 +230,7 @@ function placesInList(image: Image, list: readonly string[]): (readonly Place[])
   return named;
 }
 
-/** Whether words are a city of the directory and then a state that it isn't in. */
+/** Whether words are a city with hospitals and, after it, a state in which no city of that name has hospitals. */
 export function isInOtherState(image: Image, words: readonly string[]): boolean {
   const isBefore = (word: string, i: number) => beforePlace.has(word) && i + 1 < words.length;
   const others = words.filter((word, i) => !forHospitals.has(word) && !isBefore(word, i));

@@ -38,7 +38,7 @@ export interface FacilityScore {
 
 export type Score = (facility: number) => FacilityScore;
 
-/** Returns a function that scores facilities. It is valid until the next search begins. */
+/** Returns a function that scores facilities. The function is valid until the next search begins. */
 export function facilityScorer(index: SearchIndex, terms: readonly Term[]): Score {
   const { tokenStart, tokens, nameSizes } = index;
   const levelsByTerm = levelsOf(index, terms);

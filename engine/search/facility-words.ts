@@ -75,8 +75,8 @@ const ranksOfLevels: Readonly<Record<number, Rank>> = {
 export const rankOfLevel = (level: number): Rank => ranksOfLevels[level] ?? ranks.guess;
 
 /**
- * Sets the hospital of an unofficial name as the code of the name's terms. The other words have to match the hospital,
- * too.
+ * If the words have an unofficial name that doesn't rather mean a place, sets its first hospital as `code` of the name's
+ * terms. The caller has to match the other words.
  */
 export function enterUnofficialName(image: Image, terms: readonly Term[]): void {
   const words = terms.map(({ word }) => word);

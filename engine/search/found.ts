@@ -73,12 +73,12 @@ interface RankedFacility extends Ranked {
 /** What is found so far. The best way of finding a facility counts, so nothing that is found is lost later. */
 export class Found {
   readonly ranked = new Map<number, RankedFacility>();
-  /** Facilities that match but aren't wanted, because they are in another state or have no prices. */
+  /** Facilities that match, but that `isWanted` refuses, such as those in another state or without prices. */
   readonly unwanted = new Set<number>();
   ignored: readonly string[] = [];
   /**
-   * The facilities of the only place that the search means, and perhaps others that aren't wanted; empty if there is no
-   * such place.
+   * The facilities of the only place that the search means, perhaps with unwanted facilities elsewhere; empty if there is
+   * no such place.
    */
   onePlace: ReadonlySet<number> = new Set();
   place: Matches["place"] = null;

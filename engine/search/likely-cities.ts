@@ -6,9 +6,9 @@ import { oneWord } from "./text.ts";
 import { allowedTypos, typosBetween } from "./typos.ts";
 
 /**
- * Returns the cities that a text may mean. If it names cities, returns these, the city with the most hospitals within
- * `defaultMiles` first. Otherwise returns at most `mostLikely` cities that have a similar name, or the same name in
- * another state. The fewest typos come first, then the most ZIP codes.
+ * Returns the cities that a text may mean. If the text names cities, returns those, the city with the most hospitals
+ * within `defaultMiles` first. Otherwise returns at most `mostLikely` cities that have a similar name, or the same name
+ * in another state. The fewest typos come first, then the most ZIP codes.
  *
  * @param words see `splitWords`
  */

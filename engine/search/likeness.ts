@@ -16,7 +16,10 @@ import { countOf, findWord, type SearchIndex } from "./text-index.ts";
 
 /** Factor for the weight of a generic word, such as removal. */
 const genericWeight = 0.3;
-/** Factor for the weight of a word of a sentence, such as open, which only separates terms that are otherwise alike. */
+/**
+ * Factor for the weight of a word of a sentence, such as open. So small a weight only separates terms that are otherwise
+ * alike.
+ */
 const smallWeight = 0.1;
 /** Maximum groups that have a rare word. A rare word that is a whole term finds them, whatever the other words are. */
 const mostWithRareWord = 2;
@@ -40,8 +43,8 @@ function raritiesOf(index: SearchIndex): Float64Array {
 }
 
 /**
- * Returns a function that computes how similar the query is to a procedure group, from 0 to 1. It is valid until the
- * next search begins.
+ * Returns a function that computes how similar the query is to a procedure group, from 0 to 1. The function is valid
+ * until the next search begins.
  *
  * The likeness to a group is the likeness to the most similar of its name and terms: the weighted share of the term's
  * words that the query has, times the weighted share of the query's words that the term has. The fewer groups have a
@@ -140,8 +143,9 @@ const likenessOfName = 0.85;
 const nameFields: ReadonlySet<number> = new Set([nameField, fillerField, repeatField]);
 
 /**
- * Returns a function that computes a group's score, from 0 to 1: by its worst match first, then by how well the words
- * match and how similar the group is to the query. The function is valid until the next search begins.
+ * Returns a function that computes the score, from 0 to 1, of a group that matches every needed term: by its worst match
+ * first, then by how well the words match and how similar the group is to the query. The function is valid until the next
+ * search begins.
  */
 export function procedureScorer(index: SearchIndex, terms: readonly Term[]): (document: number) => number {
   const { tokenStart, tokens } = index;

@@ -65,9 +65,9 @@ export function literalMatches(image: Image, index: SearchIndex, words: readonly
 }
 
 /**
- * Matches words typed separately that are one word of a name.
+ * Matches words typed separately that together are a word of the index, or begin one.
  *
- * @param at the position of a word that has to be one of them
+ * @param at the position of a word that has to be one of them; undefined for any words
  */
 function matchTogether(
   index: SearchIndex,

@@ -7,8 +7,8 @@ const nameFields = (1 << nameField) | (1 << fillerField) | (1 << repeatField);
 
 /**
  * Returns the codes and words by which a query found each procedure, except its own code. Only the needed words of the
- * query count, and only the best matches of each. If one of a word's best matches is in the procedure's name, none of
- * them is returned.
+ * query count, and only the best matches of each. If one of a word's best matches is in the procedure's name, none of the
+ * word's matches is returned.
  */
 export function matchedBy(image: Image, terms: readonly Term[], procedures: Uint32Array): string[][] {
   const index = indexOf(image, "procedure");

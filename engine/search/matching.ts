@@ -40,8 +40,8 @@ export interface Term {
   /** Words of the index: word << levelBits | level. */
   matches: number[];
   /**
-   * The documents that match otherwise than by a word of the index: level << fieldBits | field. They have the word as
-   * several consecutive words, or are in a city that has the word as a nickname.
+   * The documents that match otherwise than by a word of the index or by `code`: level << fieldBits | field. For example,
+   * they have the word as several consecutive words, or are in a city that has the word as a nickname.
    */
   phrases: Map<number, number>;
   /** The document that the word identifies by a CCN, an APC code, a HCPCS code or an unofficial name; −1 for none. */
@@ -202,7 +202,7 @@ const mostTyposOfSound = 3;
 
 const sounds = new WeakMap<SearchIndex, Map<string, number[]>>();
 
-/** The words of names and cities by their sound. A thread makes the map at its first search that needs it. */
+/** The words of `nameField` and `cityField` by their sound. A thread makes the map at its first search that needs it. */
 function wordsBySound(index: SearchIndex): Map<string, number[]> {
   const known = sounds.get(index);
   if (known !== undefined) return known;

@@ -184,9 +184,9 @@ function withStates(words: readonly string[]): NameInState[] {
 }
 
 /**
- * Finds the cities that words name, in the table of places and among the hospitals' cities. They are ordered by state,
- * one for each state. The state's code or name may follow or come first. A nickname, such as NYC, means its first
- * city.
+ * Finds the cities that words name, in the table of places and among the hospitals' cities. Cities of one name are
+ * ordered by state, one for each state. The state's code or name may follow or come first. A nickname, such as NYC, means
+ * its first city.
  */
 export function citiesNamed(image: Image, words: readonly string[]): City[] {
   const ways = withStates(words);
@@ -349,7 +349,7 @@ function regionsNamed(image: Image, words: readonly string[]): Place[] {
   return isCounty(words) ? [{ kind: "region", name, states: [], facilities: [] }] : [];
 }
 
-/** Whether words name a county, perhaps with its state: `Sangamon County, IL`. */
+/** Whether words have the form of a county's name, perhaps with its state: `Sangamon County, IL`. */
 export const namesCounty = (words: readonly string[]): boolean =>
   isCountyNamed(words, (some) => stateOf(some.join("")) !== undefined);
 

@@ -25,7 +25,7 @@ export interface PlaceRead {
   rest: readonly string[];
   place: ShownPlace | null;
   span: readonly string[];
-  /** Words that are set aside: an unclear city, a region, or an unknown place. */
+  /** Words that are set aside, such as an unclear city, a region, or an unknown place. */
   aside: readonly string[];
 }
 

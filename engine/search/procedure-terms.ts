@@ -102,9 +102,9 @@ interface TermsOfText {
 const noTerms: TermsOfText = { held: undefined, absent: undefined, named: [], together: new Set() };
 
 /**
- * Finds the longest term for a procedure in a group, and the longest term for something that no group includes. The
- * words of a term may be in any order. A term of the second kind doesn't count if it is a part of a term for a group's
- * procedure, or says nothing together with such a term.
+ * Finds the longest term for a procedure in a group, and the longest term for something that no group includes. The words
+ * of a term may be in any order. A term for something that no group includes doesn't count if it is a part of a term for
+ * a group's procedure, or says nothing together with such a term.
  *
  * @param query the words of `Asked`
  */

@@ -63,7 +63,7 @@ export function absentOf(what: string, phrase: string): Absent | undefined {
 
 interface AbsentTerm {
   text: string;
-  /** What is absent; undefined if the term doesn't mean care. */
+  /** What is absent; undefined if the lexicon gives no reason for the absence. */
   absent: Absent | undefined;
   /** Whether groups have terms with the same words. */
   isAlsoHeld: boolean;

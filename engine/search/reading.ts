@@ -26,13 +26,16 @@ export interface Asked {
   kind: DocumentKind;
   /** The text. In a search for procedures, codes of diagnoses are left out if other words say something. */
   text: string;
-  /** The words as typed, for literal matches. */
+  /** The words in the language and spelling of the text, for literal matches. */
   typed: readonly string[];
   /** The words in English, without what is in the fields below. */
   words: readonly string[];
-  /** Whether the search asks for hospitals around the person who asks. */
+  /** Whether a search for facilities has words such as `near me` or `nearest`, perhaps beside a place. */
   isHere: boolean;
-  /** Maximum distance of hospitals from the place, in miles; null if the search doesn't state one. */
+  /**
+   * The distance from the place that a search for facilities states, in miles. Null if there is none, or it is 0 or above
+   * `maxMiles`; always null in a search for procedures.
+   */
   miles: number | null;
   place: ShownPlace | null;
   placeWords: readonly string[];
@@ -101,8 +104,8 @@ function readForProcedures(image: Image, text: string): Asked {
 const noCapitals: ReadonlySet<string> = new Set();
 
 /**
- * Returns the two-letter words that a text has in capitals, converted to small letters. Returns none if the text has
- * other letters, and none of them is small.
+ * Returns the two-letter words that a text has in capitals, converted to small letters. Returns an empty set if the text
+ * has other letters, but no small letter.
  */
 export function capitalsIn(text: string): ReadonlySet<string> {
   // Nearly all searches end here. The expressions below are slow.

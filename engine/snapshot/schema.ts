@@ -150,7 +150,7 @@ export interface Totals {
   worst: string | null;
 }
 
-/** A provenance as a file states it. `sealSnapshot` replaces null in these three texts by defaults. */
+/** A provenance as a file states it. `sealSnapshot` replaces a title, publisher or caveat that is null by a default. */
 export type StatedProvenance = Omit<Provenance, "title" | "publisher" | "caveat"> &
   Record<"title" | "publisher" | "caveat", string | null>;
 
