@@ -88,7 +88,9 @@ export class ThreadTraffic {
   }
 
   forget(): void {
-    this.#words.fill(0);
+    const words = this.#words;
+    // Writing zeros to unused words would make their memory resident.
+    for (let i = 0; i < words.length; i++) if (words[i] !== 0) words[i] = 0;
     this.#stride = 1;
     this.#untilTimed = 1;
     this.#each = new PerSecond(maxTimedEach);
