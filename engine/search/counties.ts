@@ -20,9 +20,4 @@ export const isCountyNamed = (
   words: readonly string[],
   isState: (words: readonly string[]) => boolean,
 ): boolean =>
-  isCounty(words) ||
-  words.some(
-    (_, at) =>
-      (isCounty(words.slice(0, at)) && isState(words.slice(at))) ||
-      (isCounty(words.slice(at)) && isState(words.slice(0, at))),
-  );
+  isCounty(words) || words.some((_, at) => isCounty(words.slice(0, at)) && isState(words.slice(at)));
