@@ -80,8 +80,8 @@ export async function readTotals(file: string): Promise<Total[]> {
 }
 
 /**
- * What a release has of a procedure group in a place. Services and amounts are sums over the rows that aren't hidden.
- * Amounts are in cents, over all services.
+ * What a release has of a procedure group in a place, in the rows that aren't hidden. Services are summed. Unlike in
+ * `Total`, amounts aren't means: each row's mean in cents is multiplied by its services, and the products are summed.
  */
 interface Held extends Omit<Total, "place" | "procedure"> {
   rows: number;

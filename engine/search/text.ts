@@ -82,7 +82,7 @@ export function literalWords(text: string): string[] {
 
 const forms = meaningsOf("form");
 
-/** Returns the long form of an abbreviation in names and places of hospitals, or the word itself. */
+/** Returns what an abbreviation or another form of a word means in names and places of hospitals, or the word itself. */
 export function meaningOf(word: string): string {
   return forms.get(word) ?? word;
 }

@@ -7,7 +7,7 @@ import { type RequestIds, withRequestId } from "./request-ids.ts";
 import { type After, afterTimeout, orClose, skipBody, streamBody, Turns, type Wait } from "./streaming.ts";
 import type { WaitingAnswers } from "./waiting.ts";
 
-/** Sends replies, as fast as each connection takes them, and closes connections. */
+/** Sends replies, no faster than each connection takes them, and closes connections. */
 
 /** Answers a request; must not throw. @param path undecoded @param hasBody whether the request announces a body */
 export type Respond = (request: RequestHead, path: string, method: string, hasBody: boolean) => Reply;

@@ -44,7 +44,7 @@ interface Outcome {
 export interface Sender {
   readonly channel: Channel;
   readonly maxUnderWay: number;
-  /** Milliseconds that a try gets before it may be aborted. */
+  /** Milliseconds that a try gets before it may be aborted in favour of another. */
   readonly minTryMs: number;
   /** An exception counts as the outcome `retry`. */
   send(
