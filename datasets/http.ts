@@ -51,7 +51,7 @@ export interface Try {
 
 /** A temporary failure, after which a retry may succeed. */
 export class Break extends Error {
-  /** Minimum milliseconds to wait, from the Retry-After header; 0 if the header is missing, invalid or in the past. */
+  /** Minimum milliseconds to wait, from the Retry-After header; 0 if none is known. */
   readonly retryAfterMs: number;
 
   constructor(reason: string, retryAfterMs = 0) {

@@ -15,7 +15,7 @@ export function percentile(at: (rank: number) => number, count: number, percent:
 }
 
 /**
- * Returns a function that computes percentiles of exact quotients of integers, rounded half up only at the end. Each
+ * Returns a function that computes percentiles of quotients of integers, rounded half up only at the end. Each
  * percentile takes O(n) on average.
  *
  * @param dividends one or more

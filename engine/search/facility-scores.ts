@@ -14,7 +14,7 @@ import {
 import { exact, levelBits, levelsOf, none, type Term } from "./matching.ts";
 import { type SearchIndex, wordSize } from "./text-index.ts";
 
-/** Scores facilities of one rank by the fields in which words match, and by how much of the name is asked for. */
+/** Scores facilities by how well and in which fields words match, and by how much of the name is asked for. */
 
 /** Worth of a match by its field. If a word matches equally well in several fields, the best field counts. */
 const worthOfField: Readonly<Record<number, number>> = {

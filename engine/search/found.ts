@@ -16,10 +16,13 @@ export const ranks = {
   code: 0,
   /** A whole name, official or unofficial, in the same spelling. */
   speltName: 1,
-  /** A whole name in another spelling, or with more or fewer small words. */
+  /** A whole name in another spelling, with fewer small words, or with other words that say nothing. */
   wholeName: 2,
   wholeCity: 3,
-  /** A whole name, or a CCN, with the hospital's place; or an unofficial name, perhaps without words for a hospital. */
+  /**
+   * A whole name, an unofficial name or a CCN, with the hospital's place; or an unofficial name alone, perhaps without
+   * words for a hospital.
+   */
   nameInPlace: 4,
   /**
    * A whole name except for words for a hospital, with its city, ZIP code or region. Or a CCN or an unofficial name,
@@ -110,15 +113,15 @@ export class Found {
     return this.onePlace.size > 0;
   }
 
-  /** Whether the best facilities are found by a CCN or a name. */
+  /** Whether the best facilities are found by a CCN or a whole name, perhaps without words for a hospital. */
   get isNamed(): boolean {
     return this.top <= ranks.plainNameInPlace && this.top !== ranks.wholeCity;
   }
 }
 
 /**
- * Returns the last rank whose facilities are surely meant, or −1 if none are. Facilities found by a CCN are meant.
- * Facilities found by a place are meant if the search names only one place. For any other best rank before `guess`, the
+ * Returns the last rank whose facilities are surely meant, or −1 if none are. A facility found by a CCN alone is meant.
+ * Facilities found by a place are meant if the search means only one place. For any other best rank before `guess`, the
  * facilities up to the rank in `lastAlike` are meant if there is only one, or if all are in the one place.
  */
 function lastMeant({ ranked, top, onePlace }: Found): number {

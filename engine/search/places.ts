@@ -18,8 +18,8 @@ import { indexWords, oneWord, plainWords, saysNothing, splitWords } from "./text
 import { findWord, hasToken, indexOf, type SearchIndex } from "./text-index.ts";
 
 /**
- * Finds the places that words name, for searches, `near=`, `city=` and error messages. A city either has hospitals in
- * the directory or is in the table of places.
+ * Finds the places that words name, for searches, `near=`, `city=` and error messages. The cities are those of hospitals
+ * in the directory and those in the table of places.
  */
 
 export interface Place {
@@ -40,11 +40,11 @@ export interface City extends Point {
   /** The city with its state's code, such as `Boston, MA`. */
   name: string;
   state: string;
-  /** Number of the city's ZIP codes, as a measure of its size. */
+  /** Number of the city's known ZIP codes, as a measure of its size. */
   zips: number;
 }
 
-/** Maximum words of a place's name with its state. */
+/** Maximum words that are read as a place's name with its state. */
 export const mostPlaceWords = 6;
 
 const joined = (name: string) => name.toLowerCase().replace(/[^a-z]/g, "");
@@ -223,8 +223,8 @@ function citiesWithName(image: Image, word: string): City[] {
 }
 
 /**
- * Returns the cities of a name that have hospitals but aren't in the table of places. A city's coordinates are the
- * means of its hospitals' ZIP codes.
+ * Returns the cities of a name that have hospitals with known ZIP codes, but aren't in the table of places. A city's
+ * coordinates are the means of these ZIP codes.
  *
  * @param known the states in which the table has the name
  */

@@ -18,7 +18,7 @@ interface Count {
   written: number;
   /** The quota for which events are recorded. It doesn't change after the end of the month. */
   quota: number;
-  /** The highest threshold whose event this process has recorded for `quota`; 0 for none. */
+  /** The highest threshold of `quota` for which this process has called `recordEvents`; 0 for none. */
   recorded: number;
 }
 
@@ -40,7 +40,7 @@ interface AccountEntry {
 
 interface Tables {
   keys: KeyTable;
-  /** A `PermitTable` if servers share the accounts. Requests are then counted in the shared database. */
+  /** A `PermitTable` if servers share the accounts. */
   ceilings: Limits | PermitTable;
   names: AccountNames;
   days: UsageDays;
@@ -216,7 +216,7 @@ export class Accounts {
     }
   }
 
-  /** Remembers the thresholds of the old `quota` that are reached, but have no event yet. */
+  /** Remembers counts that have reached thresholds of the old `quota` whose events may not be recorded yet. */
   #noteCrossings(entry: AccountEntry, quota: number): void {
     for (const count of entry.counts) {
       // A month that is over keeps its quota.

@@ -33,8 +33,8 @@ function list(args: string[], { store }: Context): CommandOutput {
 }
 
 /**
- * Makes an event's deliveries pending, by the account's channels that haven't delivered the event, or by all its channels
- * if each has delivered it. The event keeps its place in the account's order.
+ * Makes an event's deliveries pending for the account's channels that haven't delivered it, or for all its channels if
+ * each has. The event keeps its place in the account's order.
  */
 function retry([id, ...more]: string[], { store, now }: Context): CommandOutput {
   if (id === undefined) throw new Error("events retry needs an event's id, as events list shows it");

@@ -1,18 +1,18 @@
-/** Keeps answers and pages up to a maximum of memory, and counts price queries. */
+/** Keeps answers and pages up to a maximum of estimated memory, and counts price queries. */
 
 interface Keepable {
   readonly bodyBytes: number;
 }
 
 const maxBytes = 8 * 2 ** 20;
-/** Bytes that an answer takes in addition to its body. */
+/** Estimated memory of a kept answer without its body and its key. */
 const overheadBytes = 1024;
 /** Estimated memory per byte of an answer's body: the body, and two compressed forms of a quarter of the body each. */
 const bytesPerBodyByte = 1.5;
 
 /**
- * The answers that a thread keeps, in two generations. When an old answer is requested, it becomes young. When the young
- * generation is full, it becomes the old generation, and the answers of the previous old generation are forgotten.
+ * Keeps answers in two generations. When an old answer is requested, it becomes young. When the young generation is
+ * full, it becomes the old generation, and the answers of the previous old generation are forgotten.
  */
 export class AnswerCache<Key extends string | number, Answer extends Keepable> {
   #young = new Map<Key, Answer>();
@@ -47,7 +47,7 @@ export class AnswerCache<Key extends string | number, Answer extends Keepable> {
 /** Number of counters. A query's number selects a counter. */
 const places = 2 ** 14;
 
-/** Counts how often each price query is made. Another query with the same counter resets the count. */
+/** Counts the calls of `count` for each price query. A call for another query with the same counter starts anew. */
 export class AskCounter {
   readonly #keys = new Int32Array(places);
   readonly #asks = new Uint32Array(places);

@@ -1,4 +1,4 @@
-/** Thrown when the servers' shared state can't be read or changed at the moment. A later try may succeed. */
+/** Thrown when reading or changing the servers' shared state fails. A later try may succeed. */
 export class StateUnavailable extends Error {
   readonly expected: string;
 

@@ -6,15 +6,14 @@ import type { Metrics } from "../../shared/metrics.ts";
 import type { Account, Delivery, Store, StoredEvent } from "../../store/store.ts";
 
 /**
- * Delivers events by a channel, in at most `maxTries` tries with backoff. A receiver may get an event twice. An event waits
- * while earlier events of its account are pending, so that an account gets its events in order. Retries get at most half of
- * the slots, so that slow receivers don't delay first tries. If all slots are taken, a first try may abort the try that has
- * run longest.
+ * Delivers events by a channel, with backoff, and gives up after `maxTries` counted tries. A receiver may get an event
+ * twice. An event waits while earlier events of its account are pending. Retries get at most half of the slots, so that
+ * slow receivers don't delay first tries. If all slots are taken, a first try may abort the try that has run longest.
  */
 
 const minute = 60;
 const hour = 60 * minute;
-/** The pauses between the tries of a delivery, in seconds. They add up to about three days. */
+/** Seconds from the start of each try of a delivery until the next try is due. They add up to about three days. */
 export const pausesSeconds = [
   10,
   minute,
@@ -82,16 +81,18 @@ export class Outbox {
   readonly #log: Logger;
   readonly #sender: Sender;
   readonly #tries: Counter<"outcome">;
-  /** Tries in flight by event id, longest running first. */
+  /** The tries that take slots, by event id, longest running first. */
   readonly #underWay = new Map<string, Try>();
-  /** By event id, functions that store the results that couldn't be stored before. They run before any new delivery. */
+  /** Functions that store results which couldn't be stored before, by event id. `deliverDue` first calls them again. */
   readonly #unrecorded = new Map<string, () => void>();
   readonly #recording = new Set<string>();
   readonly #write: (work: () => void) => Promise<void>;
   /** Milliseconds by which the wall clock is ahead of the steady clock. */
   #aheadMs: number | undefined;
   #isStopped = false;
-  /** The time at which the oldest pending event was made, and the steady time at which this process first saw it. */
+  /**
+   * The time at which the oldest pending event was made, and the steady time at which `look` found it to be the oldest.
+   */
   #oldestPending: { createdAt: number; knownMs: number } | undefined;
 
   /** @param tries made by `triesCounter` @param write runs a function that stores a result in a transaction */
@@ -130,7 +131,7 @@ export class Outbox {
     await Promise.all(tries);
   }
 
-  /** Follows the clock, and looks for the oldest pending event. Without its turn, a server calls only this. */
+  /** Follows the clock, and looks for the oldest pending event. A server that mustn't deliver now calls only this. */
   look(now: Date, steadyMs: number): void {
     this.#followClock(now, steadyMs);
     const createdAt = this.#store.events.oldestPending(this.#sender.channel);
@@ -148,7 +149,7 @@ export class Outbox {
     return Math.max(now.getTime() - createdAt, steadyMs - knownMs) / 1000;
   }
 
-  /** Aborts the tries in flight. Their results aren't stored, so the tries are repeated later. */
+  /** Aborts the tries in flight. The result of a try that hasn't ended isn't stored, so the try is repeated later. */
   stop(): void {
     this.#isStopped = true;
     for (const { cutOff } of this.#underWay.values()) cutOff.abort(new Error("given up"));
@@ -167,7 +168,7 @@ export class Outbox {
     this.#store.events.shortenPauses(channel, now, pausesMs);
   }
 
-  /** @returns whether a slot is free; another try may be aborted for it */
+  /** @returns whether the event's try gets a slot; another try may be aborted for it */
   #findSlot(event: Due, steadyMs: number): boolean {
     const { maxUnderWay, minTryMs } = this.#sender;
     const others = [...this.#underWay.values()];

@@ -5,8 +5,8 @@ import { tabTitle } from "./browser/words.ts";
 import type { PageAnswers } from "./page-answers.ts";
 
 /**
- * Writes the numbers for a URL into the page, with the browser's components. The page contains the API's answers, so that
- * the script can draw the page again without requests.
+ * Writes pages, with the browser's components. A page with numbers contains the API's answers from which it is drawn, so
+ * that the script can draw it again without requests.
  */
 
 // With a static import, the server's type check would get a browser's types.
