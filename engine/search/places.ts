@@ -185,8 +185,8 @@ function withStates(words: readonly string[]): NameInState[] {
 
 /**
  * Finds the cities that words name, in the table of places and among the hospitals' cities. Cities of one name are
- * ordered by state, one for each state. The state's code or name may follow or come first. A nickname, such as NYC, means
- * its first city.
+ * ordered by state, one for each state. The state's code or name may follow or come first. A nickname means the first of
+ * its cities in each state.
  */
 export function citiesNamed(image: Image, words: readonly string[]): City[] {
   const ways = withStates(words);

@@ -121,7 +121,7 @@ export function placesFor(
 
 const offeredMiles = [...new Set([defaultMiles, ...radiusesInMiles])];
 
-/** @param near a ZIP code, or a city with its state */
+/** @param near a ZIP code or a city */
 const circle = (near: string, miles: number): Option => ({
   ...{ id: `${near} ${miles}`, title: `Within ${miles} miles of ${near}` },
   more: { near, within: String(miles) },

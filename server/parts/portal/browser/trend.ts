@@ -7,7 +7,7 @@ import { Grid, PinShape, Place, Shape, Steps, useSteps } from "./picture.ts";
 import { isFew, leastForQuartiles } from "./words.ts";
 
 /**
- * Draws the medians of charges and of allowed amounts, and the compared hospitals' charges, over three years or more. With
+ * Draws the medians of charges and of allowed amounts, and single hospitals' charges, over three years or more. With
  * `isBeside`, the only median is the nation's median charge, in grey. A median's line breaks if the procedure's name
  * changes, if a year is missing, and at years with few hospitals.
  */

@@ -73,7 +73,7 @@ export interface Prices {
   allowed?: { min: number; max: number } | undefined;
 }
 
-/** Writes the place for the end of a sentence; empty for the nation. */
+/** Writes the place for use in a sentence; empty for the nation. */
 export function placeText({ state, near, within }: Place): string {
   if (near !== null) return `within ${counted(within, "mile", "miles")} of ${near}`;
   return state === null ? "" : `in ${stateInSentence(state)}`;
