@@ -73,7 +73,7 @@ export interface OpsPages {
 /** A command's work on a copy of the state that servers share. */
 export interface SharedCommand {
   run(store: Store): CommandOutput;
-  /** Whether the work reads the accounts' use by day. */
+  /** Whether the work may read the accounts' use by day. */
   readsDays: boolean;
   now: Date;
 }

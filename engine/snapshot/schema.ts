@@ -161,7 +161,7 @@ export const syntheticCaveat =
   "This is a synthetic sample: facilities and amounts are invented, calibrated on published state averages of " +
   "CMS 2023. It says nothing about any real hospital and is not for decisions.";
 
-/** A release has some 3,000 facilities. A file with fewer facilities than this number counts as a part of a release. */
+/** A file with fewer facilities counts as a part of a release. A whole release has some 3,000. */
 export const leastFacilities = 2000;
 
 /**

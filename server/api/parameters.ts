@@ -66,7 +66,7 @@ export const withHint = (expected: string, hint: string | undefined) =>
 
 const abortEarly = { abortEarly: true };
 
-/** Says how to ask for a data year; undefined if the endpoint has no answer for a single year. */
+/** Says how to ask for a data year; undefined if the endpoint offers no way. */
 function wayToYear(
   path: string,
   isVersioned: boolean,

@@ -44,8 +44,8 @@ export class AccessLog {
 
   /**
    * Returns undefined for a request that isn't logged.
-   * @param isTimed whether the request's time is read for the metrics, too. Without ACCESS_LOG_ACCOUNTS, other requests
-   *   aren't logged, because reading the clock costs time
+   * @param isTimed whether the request may be logged without ACCESS_LOG_ACCOUNTS. Not every request may, because reading
+   *   the clock costs time
    */
   callerOf(res: HttpResponse, req: HttpRequest, isTimed: boolean): Caller | undefined {
     const holderOf = () => this.#holderOf(req.getHeader("authorization"));

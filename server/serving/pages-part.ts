@@ -12,7 +12,7 @@ export interface PagesContext {
   trustedProxies: number;
   /**
    * Passes a post to the control thread.
-   * @throws Error when the control thread has failed to reply; it logs the reason
+   * @throws Error when the control thread has failed to reply and logged the reason
    */
   ask(request: PortalRequest): Promise<PortalReply>;
   /**

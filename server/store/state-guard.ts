@@ -40,7 +40,7 @@ export class StateGuard {
     });
   }
 
-  /** Keeps a reserve for a start or an end on a full disk. @throws Error when the disk is full now */
+  /** Keeps a reserve of room, for use when the disk is full. @throws Error when the disk is full now */
   keepRoom(): void {
     keepReserve(this.#folder);
   }
