@@ -2,7 +2,7 @@ import { bytesAt, textOf } from "../image/image.ts";
 import { phrasesOf } from "./lexicon.ts";
 import { lettersOf, type WordTable } from "./text-index.ts";
 
-/** Minimum letters of a word that may have a typo. */
+/** Minimum letters of a word in which `allowedTypos` allows a typo. */
 export const oneTypoLetters = 5;
 const twoTyposLetters = 9;
 

@@ -55,7 +55,7 @@ export interface SignupOptions extends Pick<Core, "store" | "log" | "mailer"> {
 }
 
 /**
- * Makes an account, or mails a link that makes one, at most `maxLinksPerMailbox` a day.
+ * Makes an account, or mails a link that makes one. A mailbox gets at most `maxLinksPerMailbox` links a day.
  * @throws ApiError when the person can't have an account now
  */
 export async function signUp(

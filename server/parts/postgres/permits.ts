@@ -60,7 +60,7 @@ export interface PermitMeter {
 export interface PermitsOptions {
   table: PermitTable;
   accountOf(slot: number): number;
-  /** Gets permits. Rejects when it isn't known whether they were granted. */
+  /** Gets permits. If it rejects, permits may have been granted. */
   take(asked: readonly Asked[]): Promise<Taken>;
   answer(thread: number, answers: PermitAnswer[]): void;
   /** The steady clock of the table, in milliseconds. */
