@@ -10,8 +10,8 @@ import { monthOf } from "../shared/months.ts";
 import { maxBurst, maxQuota } from "../shared/plans.ts";
 
 /**
- * Answers requests of each kind before clients send them, because a thread's first requests take much longer than the next
- * ones.
+ * Answers requests of the commonest kinds before clients send them, because a thread's first requests take much longer
+ * than the next ones.
  */
 
 /** Maximum milliseconds of CPU time for warming: `prices` and `others` in a serving thread, `pages` in the page thread. */

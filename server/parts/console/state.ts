@@ -17,7 +17,7 @@ interface ServerState {
   started_at: string;
   datasets: string;
   ready: boolean;
-  /** Why the state can't be written; null if it can be written. */
+  /** Why the state's files can't be used, by the last check; null if they can be used. */
   fault: string | null;
 }
 

@@ -6,9 +6,10 @@ import type { Metrics } from "../../shared/metrics.ts";
 import type { Account, Delivery, Store, StoredEvent } from "../../store/store.ts";
 
 /**
- * Delivers events by a channel, with backoff, and gives up after `maxTries` counted tries. A receiver may get an event
- * twice. An event waits while earlier events of its account are pending. Retries get at most half of the slots, so that
- * slow receivers don't delay first tries. If all slots are taken, a first try may abort the try that has run longest.
+ * Delivers events by a channel. Retries come with backoff, and end when `Delivery.tries` reaches `maxTries`. A receiver
+ * may get an event twice. An event waits while earlier events of its account are pending. Retries get at most half of
+ * the slots, so that slow receivers don't delay first tries. If all slots are taken, a first try may abort the try that
+ * has run longest.
  */
 
 const minute = 60;

@@ -34,7 +34,7 @@ const exportColumns = {
   ...{ charge: "submitted_charge", allowed: "medicare_allowed" },
 };
 
-/** Returns CMS's file of a data version, or this service's export if the version isn't from CMS's file. */
+/** Returns CMS's file of a data version, or this service's export if CMS's file isn't known. */
 export const fileOf = ({ verify, data_version }: Dataset): File =>
   verify === null
     ? { name: `opps-${data_version}.csv`, columns: exportColumns }
