@@ -94,7 +94,9 @@ export interface CommandOutput {
   };
 }
 
-/** Changes the shared state, or else this server's own. `work` may run several times. If it throws, nothing changes. */
+/**
+ * Changes the shared state, or else this server's own. `work` may run several times. If `work` throws, nothing changes.
+ */
 export type Change = <Result>(work: () => Result) => Promise<Result>;
 
 export interface SharedState {

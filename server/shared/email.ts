@@ -1,7 +1,7 @@
 /** What callers of a `Mailer` need. It isn't in `mail.ts`, because that file loads the mail library. */
 
 export interface Email {
-  /** An e-mail address as stored. Imports don't check its form. */
+  /** An e-mail address as stored. Imports also accept texts that aren't addresses. */
   to: string;
   subject: string;
   text: string;
