@@ -45,7 +45,10 @@ function withoutArea(words: readonly string[]): readonly string[] {
   );
 }
 
-/** Finds the hospitals of a place, or of the state to which the search is limited, if the search says nothing else. */
+/**
+ * Finds the hospitals of a place, if the search says nothing else. Without a place, finds those of the state to which a
+ * search such as "hospitals" is limited.
+ */
 export function findPlaces(
   image: Image,
   asked: Asked,

@@ -14,7 +14,10 @@ import { maxBurst, maxQuota } from "../shared/plans.ts";
  * than the next ones.
  */
 
-/** Maximum milliseconds of CPU time for warming: `prices` and `others` in a serving thread, `pages` in the page thread. */
+/**
+ * Milliseconds of CPU time after which warming ends: `prices` and `others` in a serving thread, `pages` in the page
+ * thread.
+ */
 export const warmingMs = { prices: 200, others: 100, pages: 300 };
 /** Rounds after which answers hardly get faster. */
 const rounds = 20;

@@ -7,7 +7,9 @@ import { sentenceOf } from "./form.ts";
 
 /** A text field with a list of suggestions. It follows the combobox pattern of the ARIA Authoring Practices. */
 
-/** Milliseconds without typing before suggestions are fetched. An unfinished word often finds nothing. */
+/**
+ * Milliseconds without typing before suggestions for a typed text are fetched. An unfinished word often finds nothing.
+ */
 export const restMs = 250;
 
 /** Id of the suggestion that shows a doubt, and searches for the text. */
