@@ -104,7 +104,7 @@ export interface SharedState {
   change: Change;
   /** Waits until the changes made so far are in effect on every server that reaches the database. */
   settle(): Promise<void>;
-  /** Whether it is this server's turn to deliver events. */
+  /** Whether this server may begin to deliver events now. */
   delivers(): boolean;
   /** Whether this server has never read the accounts, or can't store what it reads. */
   isUnread(): boolean;

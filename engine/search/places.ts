@@ -24,9 +24,11 @@ import { findWord, hasToken, indexOf, type SearchIndex } from "./text-index.ts";
 
 export interface Place {
   kind: "zip" | "city" | "state" | "region";
-  /** A ZIP code, `Boston, MA`, a city's name alone if several states have the city, a state's code, or a region. */
+  /** A ZIP code, `Boston, MA`, a city's name alone if it has hospitals in several states, a state's code, or a region. */
   name: string;
-  /** The codes of the states that the place is in; empty for a ZIP code or a county. */
+  /**
+   * The codes of the states that the place is in, for a city those of its hospitals; empty for a ZIP code or a county.
+   */
   states: readonly string[];
   /** The hospitals in a city, a state or a region of whole states or cities; empty for any other place. */
   facilities: readonly number[];
@@ -365,8 +367,8 @@ function isPlaceAt(image: Image, words: readonly string[], at: number): boolean 
 }
 
 /**
- * Returns where a place is: a ZIP code, a city in only one state, or a region around a city. Returns undefined for
- * other places, or if the coordinates are unknown.
+ * Returns where a place is: a ZIP code, a city with hospitals in only one state, or a region around a city. Returns
+ * undefined for other places, or if the coordinates are unknown.
  */
 export function centerOf(image: Image, place: Place): Point | undefined {
   if (place.kind !== "city" || place.states.length !== 1) return place.center;

@@ -94,8 +94,8 @@ async function readUse(store: Store, database: Database, withDays: boolean): Pro
 }
 
 /**
- * Returns the use of imported accounts; undefined if no account was imported. It has all known days, but only an
- * account's newest month with use and the month before it, because the database counts two months. Months after the next
+ * Returns the use of imported accounts; undefined if no account was imported. The use has all known days, but only an
+ * account's newest known month and the month before it, because the database counts two months. Months after the next
  * month are left out, because they were counted by a clock that was ahead.
  */
 function useOf(store: Store, { entered = [] }: CommandOutput, now: Date): ImportedUse | undefined {
