@@ -6,7 +6,7 @@ import { DataError } from "../../engine/query.ts";
  * maximum.
  */
 
-/** Maximum file descriptors kept for other uses than client connections, such as the state, snapshots and webhooks. */
+/** Maximum file descriptors kept for uses other than clients and threads, such as the state, snapshots and webhooks. */
 export const reservedDescriptors = 256;
 export const descriptorsPerThread = 16;
 const defaultMaxDescriptors = 1024;
