@@ -27,7 +27,7 @@ import { findWord, isInFields, type SearchIndex } from "./text-index.ts";
 import { allowedTypos } from "./typos.ts";
 
 /**
- * Finds facilities by guesses: by other spellings, and with words set aside. Most guesses are tried only if nothing
+ * Finds facilities by guesses: by initials or other spellings, and with words set aside. Most guesses are tried only if nothing
  * else finds a facility. Of the hospitals that match, only the wanted ones count.
  */
 
@@ -127,7 +127,7 @@ function asideIn(index: SearchIndex, words: readonly string[]): ReadonlySet<stri
 }
 
 /**
- * Sets aside words for departments, doctors and procedures. Then a word of a hospital's name has to be left, or a place if
+ * Sets aside words for departments, doctors and procedures. Then a word that names a hospital has to be left, or a place if
  * the search has a word for hospitals or doctors. If words of procedures are set aside, and no such place is left, only
  * one hospital may match, or the best match has to be found by its CCN or an unofficial name.
  */

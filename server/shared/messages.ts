@@ -45,7 +45,7 @@ export interface ServeData {
   port: number;
   connections: SharedArrayBuffer;
   maxConnections: number;
-  /** Maximum bytes of one thread's answers that wait for slow clients. */
+  /** Maximum bytes of one thread's answers that wait for slow clients or for their turn. */
   maxWaitingBytes: number;
   corsOrigins: readonly string[];
   keys: SharedArrayBuffer;
