@@ -27,8 +27,8 @@ import { findWord, isInFields, type SearchIndex } from "./text-index.ts";
 import { allowedTypos } from "./typos.ts";
 
 /**
- * Finds facilities by guesses: by initials or other spellings, and with words set aside. Most guesses are tried only if nothing
- * else finds a facility. Of the hospitals that match, only the wanted ones count.
+ * Finds facilities by guesses: by initials or other spellings, and with words set aside. Most guesses are tried only
+ * if nothing else finds a facility. Of the hospitals that match, only the wanted ones count.
  */
 
 const forHospitals = phrasesOf("any");
