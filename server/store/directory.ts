@@ -80,7 +80,7 @@ export class DirectoryCopy extends Table {
   }
 
   /**
-   * Replaces all shared rows by the rows of a version. Accounts that the version lacks stay, so call `withdraw` first.
+   * Writes the rows of a version, and deletes all other shared rows except those of accounts. So call `withdraw` first.
    */
   replace(rows: readonly Row[], position: Position): void {
     this.db.ownChanges++;
@@ -100,7 +100,7 @@ export class DirectoryCopy extends Table {
     );
   }
 
-  /** Runs work, returns the shared rows that it wrote or deleted, and undoes it. */
+  /** Runs work, and undoes it. Returns its result, and the shared rows that it wrote or deleted. */
   rehearse<Result>(work: () => Result): { result: Result; rows: Row[] } {
     let done: { result: Result; rows: Row[] } | undefined;
     const change = this.db.database.transaction(() => {
