@@ -240,7 +240,7 @@ function besideUnknown({ image, index, words, terms, found }: FacilitySearch): v
   found.ignored = unknown.map(({ word }) => word);
 }
 
-/** Maximum terms from which pairs are chosen. Of more terms, at most one is chosen. */
+/** Maximum number of terms from which pairs are chosen. If there are more terms, at most one is set aside. */
 const mostInPairs = 8;
 
 /** Returns the choices of terms to set aside, the smallest first: none, each term, and each pair if there are few terms. */

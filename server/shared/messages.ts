@@ -72,7 +72,7 @@ export interface Access {
   /** The client's address, from X-Forwarded-For if proxies are trusted and the request has it. */
   address: string;
   userAgent: string;
-  /** Method, path and perhaps query, shortened and without possible secrets; see `requestShown`. */
+  /** Method, path and perhaps query, without possible secrets, and cut if too long; see `requestShown`. */
   request: string;
   status: number;
   bytes: number;
@@ -156,7 +156,7 @@ export type FromServe =
 export interface LoadData {
   /** The file's name in errors. */
   name: string;
-  /** A descriptor that is open for reading. After a load that takes too long, it is closed. */
+  /** A descriptor that is open for reading until the load ends or takes too long. */
   fd: number;
   size: number;
   /** Maximum bytes of memory for the load, in addition to what an idle loader thread takes. */

@@ -39,7 +39,7 @@ export class SharedDirectory {
   /** Called when rows were written to the copy. */
   onRead: () => void = () => {};
 
-  /** @param withRoom runs work that writes to the copy; a server's makes room on a full disk: a change may revoke a key */
+  /** @param withRoom runs work that writes to the copy. A server makes room for it: a change may revoke a key */
   constructor(store: Store, database: Pick<Database, "query">, withRoom: PartContext["withRoom"]) {
     this.#store = store;
     this.#database = database;
