@@ -78,7 +78,7 @@ const readerOf =
     for (let i = 0; i < rows.length; i++) values[i] = numbers[rows[i]];
   };
 
-/** Consecutive rows mostly have the same facility, so the code of the previous position is kept. */
+/** Consecutive rows often have the same facility or procedure, so the code of the previous position is kept. */
 function codeReaderOf(positions: Int32Array, dictionary: Dictionary): Reader {
   let [last, code] = [-1, 0];
   return (rows, values) => {

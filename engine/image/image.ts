@@ -168,7 +168,7 @@ export interface Description {
   places: string | null;
 }
 
-/** An attached image: typed arrays over shared memory, and look-up tables. The arrays must not be written to. */
+/** An attached image: typed arrays over shared memory, and look-up tables. After the build, no array may be written to. */
 export interface Image extends Omit<Sections, "description"> {
   readonly buffer: SharedArrayBuffer;
   readonly description: Readonly<Description>;

@@ -54,7 +54,7 @@ function byCharge({ charge }: Columns, found: Uint32Array): Uint32Array {
   return stableOrder(taken(charge, found), identityOrder(found.length)).map((i) => found[i]);
 }
 
-/** The amounts and services of one or more priced rows, ascending by charge. */
+/** The amounts and services of one or more priced rows, ascending by charge except `ascendingAllowed`. */
 interface PricedRows {
   charge: Int32Array;
   allowed: Int32Array;

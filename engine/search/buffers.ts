@@ -1,6 +1,6 @@
 /**
  * Lends zeroed bytes to one search at a time. A new array as long as an index takes a few microseconds, and a search
- * needs several for each of its words.
+ * may need several for each of its words.
  */
 
 const buffers: Uint8Array[] = [];

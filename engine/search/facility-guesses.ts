@@ -27,8 +27,8 @@ import { findWord, isInFields, type SearchIndex } from "./text-index.ts";
 import { allowedTypos } from "./typos.ts";
 
 /**
- * Finds facilities by guesses: by other spellings, and with words set aside. Most guesses are tried only if nothing
- * else finds a facility. Of the hospitals that match, only the wanted ones count.
+ * Finds facilities by guesses: by initials or other spellings, and with words set aside. Most guesses are tried only
+ * if nothing else finds a facility. Of the hospitals that match, only the wanted ones count.
  */
 
 const forHospitals = phrasesOf("any");
@@ -42,7 +42,7 @@ interface FacilitySearch {
   found: Found;
 }
 
-/** Tries other spellings, and searches with words set aside, until one of them finds a facility. */
+/** Tries one guess after another until one finds a facility. */
 export function findOtherwise(search: FacilitySearch): void {
   const { index, words, terms } = search;
   // A medical word can't be set aside. If no hospital has it, no guess helps.
@@ -56,8 +56,8 @@ export function findOtherwise(search: FacilitySearch): void {
 }
 
 /**
- * Reads a word as the initials of a hospital's name. The other needed words have to match the hospital's place, and
- * only one hospital may match.
+ * Reads a word as the initials of a hospital's name. There have to be other needed words, which all match the hospital's
+ * place, and only one hospital may match.
  */
 function byInitials({ image, index, terms, found }: FacilitySearch): void {
   const needed = terms.filter(({ isNeeded }) => isNeeded);
@@ -74,7 +74,7 @@ function byInitials({ image, index, terms, found }: FacilitySearch): void {
   }
 }
 
-/** Reads a word as another word that sounds alike, if the other words match and all hospitals found are in one city. */
+/** Reads one of several words as words that sound alike, if the others match and all hospitals found are in one city. */
 function bySound({ image, index, terms, found }: FacilitySearch): void {
   const needed = terms.filter(({ isNeeded }) => isNeeded);
   for (const term of needed) {
@@ -111,7 +111,8 @@ const departments = Map.groupBy(
 );
 
 /**
- * The words that may be set aside: words for departments or doctors, and words of procedures that no name or city has.
+ * The meanings of words that may be set aside unless they are medical: words for departments or doctors, and words of
+ * procedures that no name or city has.
  */
 function asideIn(index: SearchIndex, words: readonly string[]): ReadonlySet<string> {
   const inNames = (1 << nameField) | (1 << cityField) | (1 << cityPartField);
@@ -126,8 +127,9 @@ function asideIn(index: SearchIndex, words: readonly string[]): ReadonlySet<stri
 }
 
 /**
- * Sets aside words for departments, doctors and procedures. A hospital's name has to be left, or a place if the search
- * has a word for hospitals or doctors. If words of procedures are set aside, the name has to identify one hospital.
+ * Sets aside words for departments, doctors and procedures. Then a word that names a hospital has to be left, or a place if
+ * the search has a word for hospitals or doctors. If words of procedures are set aside, and no such place is left, only
+ * one hospital may match, or the best match has to be found by its CCN or an unofficial name.
  */
 function besideAside({ image, index, words, found }: FacilitySearch): void {
   const aside = asideIn(index, words);
@@ -179,7 +181,7 @@ function spareIn(image: Image, words: readonly string[]): (term: Term) => boolea
 
 /**
  * Sets aside as few words as possible, so that a whole name is left, alone or with its place. The words set aside are
- * all words that no hospital has, and at most two others. If other readings have found facilities, those of the name
+ * all needed words that no hospital has, and at most two others. If other readings have found facilities, those of the name
  * come last.
  */
 export function besideName({ image, index, words, terms, found }: FacilitySearch): void {
@@ -224,7 +226,7 @@ export function besideName({ image, index, words, terms, found }: FacilitySearch
   }
 }
 
-/** Sets aside all words that no hospital has, if the other words match the name and the place of only one hospital. */
+/** Sets aside needed words that no hospital has, if the others match the name and the place of only one hospital. */
 function besideUnknown({ image, index, words, terms, found }: FacilitySearch): void {
   const needed = terms.filter(({ isNeeded }) => isNeeded);
   const unknown = needed.filter((term) => documentsWith(index, term) === 0);
@@ -238,7 +240,7 @@ function besideUnknown({ image, index, words, terms, found }: FacilitySearch): v
   found.ignored = unknown.map(({ word }) => word);
 }
 
-/** Maximum number of words from which pairs are set aside. If there are more words, only single words are set aside. */
+/** Maximum number of terms from which pairs are chosen. If there are more terms, at most one is set aside. */
 const mostInPairs = 8;
 
 /** Returns the choices of terms to set aside, the smallest first: none, each term, and each pair if there are few terms. */
@@ -249,8 +251,8 @@ function fewestFirst(terms: readonly Term[]): (readonly Term[])[] {
 }
 
 /**
- * Allows one more typo in the only word that matches nothing, if another word matches the place. A hospital is found
- * only if no other hospital matches in this way.
+ * Allows one more typo in the only word that matches nothing, if another word matches the hospital's place. A hospital is
+ * found only if no other hospital matches in this way.
  */
 function byMoreTypos({ index, terms, found }: FacilitySearch): void {
   const needed = terms.filter(({ isNeeded }) => isNeeded);

@@ -16,10 +16,7 @@ import { countOf, findWord, type SearchIndex } from "./text-index.ts";
 
 /** Factor for the weight of a generic word, such as removal. */
 const genericWeight = 0.3;
-/**
- * Factor for the weight of a word of a sentence, such as open. So small a weight only separates terms that are otherwise
- * alike.
- */
+/** Factor for the weight of a meaningless word, such as open. It only separates terms that are otherwise alike. */
 const smallWeight = 0.1;
 /** Maximum groups that have a rare word. A rare word that is a whole term finds them, whatever the other words are. */
 const mostWithRareWord = 2;

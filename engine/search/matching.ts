@@ -35,7 +35,7 @@ export const mayBegin = (word: string) => word.length >= prefixLetters && !isNum
 
 export interface Term {
   word: string;
-  /** Whether every found document must match the word. */
+  /** Whether a document must match the word to match the whole query. */
   isNeeded: boolean;
   /** Words of the index: word << levelBits | level. */
   matches: number[];
@@ -162,7 +162,7 @@ export function matchPrefix(index: SearchIndex, start: Uint8Array, terms: readon
     for (const { matches } of terms) matches.push((i << levelBits) | prefix);
 }
 
-/** Matches a word with words of the index that are one to `allowed` typos away. */
+/** Matches a word with words of the index that are one to `allowed` typos away, except unlikely ones. */
 export function matchTypos(
   index: SearchIndex,
   { matches }: Term,

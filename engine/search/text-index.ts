@@ -13,7 +13,7 @@ export interface WordTable {
   readonly positionOf: ReadonlyMap<string, number>;
   /** The words that aren't numbers, by their number of characters. */
   readonly ofLength: readonly (WordsOfLength | undefined)[];
-  /** The words that are numbers, by their number of digits. They are apart, because few searches compare them. */
+  /** The words that are numbers, by their number of digits. Only words with a digit are compared with them. */
   readonly numbersOfLength: readonly (WordsOfLength | undefined)[];
 }
 

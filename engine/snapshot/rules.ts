@@ -24,7 +24,7 @@ import { flawIn } from "./texts.ts";
 /** Checks the columns and rows of a snapshot file, whichever tool wrote it. Rows are numbered from 1 in messages. */
 
 /**
- * Checks the columns of a file that has rows. Only the types of a snapshot's columns are read.
+ * Checks the columns of a file that has rows. Of columns that aren't a snapshot's, only the names are read.
  *
  * @returns the names of the columns to read, and of those that are ignored
  * @throws DataError when a required column is missing, or a snapshot's column occurs twice, has another type or can't
@@ -141,7 +141,7 @@ function flawOf(column: SnapshotColumn["name"], text: string) {
   return isRight(text) ? undefined : { found: shown(text), expected };
 }
 
-/** Heap bytes of a text without its characters, and of a character. */
+/** Estimates of the heap bytes of a text without its characters, and of a character. */
 const [bytesPerText, bytesPerCharacter] = [32, 2];
 
 /** The facilities or procedures of a file, in the order in which they occur. Their first column is the key. */

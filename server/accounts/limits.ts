@@ -21,7 +21,7 @@ const usedAtWord = 3;
 /** The first word of the two counters: one for even months, one for odd months. */
 const monthWords = 4;
 const counterWords = 2;
-/** The word of a counter that has the requests. Word 0 has the month. */
+/** The word of a counter with its requests. Word 0 has its month. */
 const usedWord = 1;
 
 const longIdleSeconds = 10;

@@ -19,7 +19,7 @@ export function eventTypeOf(threshold: number): "quota.warning" | "quota.exhaust
   return threshold < 100 ? "quota.warning" : "quota.exhausted";
 }
 
-/** An account's count of a month: `before` at the last check, and `used` now. */
+/** An account's count of a month: `before` at one check, and `used` later. */
 export interface Counted {
   /** `YYYY-MM` */
   month: string;

@@ -258,7 +258,7 @@ export function findsSurely(image: Image, kind: DocumentKind, text: string): boo
 
 const isSure = ([first = 0]: readonly number[]) => first >= sureScore;
 
-/** Says where words for a procedure can be used: in a search, or in the list of facilities if they mean one procedure. */
+/** Says where words for a procedure can be used: in a search, and in the list of facilities if they mean one procedure. */
 export function searchFor(image: Image, text: string): string {
   const isShown = text.length <= maxSearchCharacters && echoBare(text) === text;
   const { scores, place } = isShown ? search(image, "procedure", text, 0, 2) : { scores: [], place: null };

@@ -24,7 +24,7 @@ export class PermitQueue {
   /** Number of requests that the control thread hasn't been told of yet, by account slot. */
   readonly #untold = new Map<number, number>();
 
-  /** @param send tells the control thread which requests wait */
+  /** @param send tells the control thread how many more requests wait, by account slot */
   constructor(
     table: PermitTable,
     send: (waits: Wait[]) => void,

@@ -2,18 +2,18 @@ import { readFileSync } from "node:fs";
 import { DataError } from "../../engine/query.ts";
 
 /**
- * Counts open connections, and the bytes that wait for slow clients, over all threads. Refuses connections beyond a
+ * Counts open connections, and the bytes of waiting answers, over all threads. Refuses connections beyond a
  * maximum.
  */
 
-/** Maximum file descriptors kept for other uses than client connections, such as the state, snapshots and webhooks. */
+/** Maximum file descriptors kept for uses other than clients and threads, such as the state, snapshots and webhooks. */
 export const reservedDescriptors = 256;
 export const descriptorsPerThread = 16;
 const defaultMaxDescriptors = 1024;
 /** Minimum file descriptors in addition to those of the threads, for the modules, a load and a few clients. */
 const minDescriptors = 64;
 const [openWord, refusedWord, waitingWord, cutWord] = [0, 1, 2, 3];
-/** Maximum bytes of answers that wait for clients that read slowly, in all threads. */
+/** Maximum bytes of answers that wait for slow clients or for their turn, in all threads. */
 export const maxWaitingBytes = 64 * 2 ** 20;
 
 export class Connections {

@@ -45,7 +45,7 @@ export interface ServeData {
   port: number;
   connections: SharedArrayBuffer;
   maxConnections: number;
-  /** Maximum bytes of one thread's answers that wait for slow clients. */
+  /** Maximum bytes of one thread's answers that wait for slow clients or for their turn. */
   maxWaitingBytes: number;
   corsOrigins: readonly string[];
   keys: SharedArrayBuffer;
@@ -69,10 +69,10 @@ export interface Access {
   /** The name of the key's account, even for a revoked key; absent without a known key. */
   account?: string;
   keyId?: number;
-  /** The client's address, from X-Forwarded-For if proxies are trusted. */
+  /** The client's address, from X-Forwarded-For if proxies are trusted and the request has it. */
   address: string;
   userAgent: string;
-  /** Method, path and query, without possible secrets. */
+  /** Method, path and perhaps query, without possible secrets, and cut if too long; see `requestShown`. */
   request: string;
   status: number;
   bytes: number;
@@ -156,7 +156,7 @@ export type FromServe =
 export interface LoadData {
   /** The file's name in errors. */
   name: string;
-  /** A descriptor that is open for reading until the load ends. */
+  /** A descriptor that is open for reading until the load ends or takes too long. */
   fd: number;
   size: number;
   /** Maximum bytes of memory for the load, in addition to what an idle loader thread takes. */
@@ -177,9 +177,9 @@ export type FromLoad =
 
 export interface FailedLoad {
   type: "failed";
-  /** Whether the file is at fault, and not the system. */
+  /** Whether the file is taken to be at fault, and not the system. */
   isRefused: boolean;
-  /** Whether the thread can load the next file. It can't if its memory may be full or damaged. */
+  /** Whether the thread may load the next file. It may not if, for example, its memory may be full or damaged. */
   isThreadFit: boolean;
   /** A DataError's subject, found and expected; if the system is at fault, the file's name and the reason. */
   words: string[];

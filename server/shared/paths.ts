@@ -5,7 +5,7 @@ export const pathExpected =
 
 /**
  * Whether a text is a plain path. A service manager or a container reads settings without a shell, so a quote, a comment
- * or `~` would become a part of the folder's name.
+ * or `~` would become a part of the path.
  */
 export function isPlainPath(text: string): boolean {
   return /^(?![\s"'`“”‘’~$])[^\p{Cc}]*(?<![\s"'`“”‘’])$/u.test(text) && text !== "" && !/\s#/.test(text);

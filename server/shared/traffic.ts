@@ -62,7 +62,10 @@ const cellOf = (route: number, status: number) =>
 const placeOfStatus = new Uint8Array(1000);
 for (const [i, status] of statuses.entries()) placeOfStatus[status] = i + 1;
 
-/** Requests per second that a thread times in full. It times a sample of further requests, because timing has a cost. */
+/**
+ * Requests per second that a thread times in full. Of further requests, it times those that are answered later, and a
+ * sample of the others, because timing has a cost.
+ */
 export const maxTimedEach = 1000;
 /** On average, one of this many further requests is timed, chosen at random. */
 export const busyStride = 16;

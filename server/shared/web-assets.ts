@@ -34,8 +34,8 @@ export interface Assets {
 }
 
 /**
- * Bundles the pages of a part of the server: each module and style sheet in `browser/pages`, with its imports. The
- * bundles are cached by a hash of their sources.
+ * Bundles the pages of a part of the server: each module and style sheet in `browser/pages`, with its imports. If
+ * the npm package or the compile cache has bundles of the same sources, they are used.
  * @param base the start of the assets' URLs, with a slash at its end
  * @param part the part's folder, below `server/`
  * @param added the texts of further files by their names

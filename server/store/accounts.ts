@@ -4,7 +4,7 @@ import { nextChange } from "./schema.ts";
 export interface Account {
   id: number;
   name: string;
-  /** A plan's name. An imported account may have a plan of an earlier release. */
+  /** A plan's name. An account may have a plan that this release doesn't know. */
   plan: string;
   /** Requests per second. */
   burst: number;

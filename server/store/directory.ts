@@ -3,7 +3,8 @@ import { Table } from "./connection.ts";
 import { accountTables, nextChange, type SharedTable, sharedTables } from "./schema.ts";
 
 /**
- * The directory consists of the rows that servers share through PostgreSQL. This database may have a copy of one version.
+ * The directory consists of the rows of `sharedTables`, which servers share through PostgreSQL. This database may have a
+ * copy of one version.
  */
 
 export interface Row {
@@ -18,7 +19,7 @@ class Undo extends Error {}
 const nameOf = (table: SharedTable, of = "") =>
   `'${table}' || ${accountTables[table].key.map((column) => `':' || ${of}${column}`).join(" || ")}`;
 
-/** SQL for triggers that record which rows are written. `rehearse` rolls it back. */
+/** SQL that makes triggers, which record the written and the deleted rows. `rehearse` rolls it back. */
 const noting = `CREATE TEMP TABLE touched (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 ${sharedTables
   .flatMap((table) =>
@@ -44,7 +45,7 @@ export class DirectoryCopy extends Table {
     return this.db.first<Position>("SELECT version, id FROM directory");
   }
 
-  /** Writes changed rows. @param position the version that this database has then */
+  /** Writes changed rows, and deletes deleted rows. @param position the version that this database has then */
   take(rows: readonly Row[], position: Position): void {
     this.db.ownChanges++;
     this.db.atomically(() => this.#put(rows, position));
@@ -79,7 +80,7 @@ export class DirectoryCopy extends Table {
   }
 
   /**
-   * Replaces all shared rows by the rows of a version. Accounts that the version lacks stay, so call `withdraw` first.
+   * Writes the rows of a version, and deletes all other shared rows except those of accounts. So call `withdraw` first.
    */
   replace(rows: readonly Row[], position: Position): void {
     this.db.ownChanges++;
@@ -99,7 +100,7 @@ export class DirectoryCopy extends Table {
     );
   }
 
-  /** Runs work, returns the shared rows that it wrote or deleted, and undoes it. */
+  /** Runs work, and undoes it. Returns its result, and the shared rows that it wrote or deleted. */
   rehearse<Result>(work: () => Result): { result: Result; rows: Row[] } {
     let done: { result: Result; rows: Row[] } | undefined;
     const change = this.db.database.transaction(() => {

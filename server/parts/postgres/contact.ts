@@ -44,7 +44,7 @@ export class Contact {
 
   /**
    * Whether the database is away: no read has succeeded for `awayMs`, or no call has for `awayMs` while calls were due.
-   * Time in which this thread didn't run doesn't count.
+   * A pause of this thread counts only up to `maxLookMs`.
    */
   isLost(nowMs: number): boolean {
     this.#leaveOut(nowMs - this.#lookedMs - maxLookMs, nowMs);

@@ -33,8 +33,8 @@ const changedCounts = `
 
 /**
  * SQL that stores days of accounts whose row has the next month, because the database's clock was ahead. Until that
- * month, `take` stores no days for these accounts. Each read stores the day of the last request, so up to ten seconds of
- * requests before midnight may count for the next day.
+ * month, `take` stores no days for these accounts. Each read stores the day of the last request, so some requests before
+ * midnight may count for the next day.
  */
 const storeDays = `
   INSERT INTO hcqs.days AS d SELECT account, (at AT TIME ZONE 'UTC')::date, used_before FROM hcqs.limits

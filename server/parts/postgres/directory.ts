@@ -6,11 +6,11 @@ import { StateUnavailable } from "../../shared/state-unavailable.ts";
 import type { Position, Row, Store } from "../../store/store.ts";
 import type { Database } from "./connection.ts";
 
-/** Keeps a local copy of the accounts, keys and events that are in PostgreSQL. Reads changes, and makes changes. */
+/** Keeps a local copy of PostgreSQL's directory: accounts, keys, events and so on. Reads changes, and makes changes. */
 
 const rowsPerPage = 1000;
 const maxTries = 100;
-/** Maximum calls that make the same change while answers are lost. */
+/** Maximum attempts to send the same change while the database doesn't answer. */
 const maxAsks = 5;
 
 export interface ImportedUse {
@@ -39,7 +39,7 @@ export class SharedDirectory {
   /** Called when rows were written to the copy. */
   onRead: () => void = () => {};
 
-  /** @param withRoom runs work that writes to the copy, even on a full disk, because a change may revoke a key */
+  /** @param withRoom runs work that writes to the copy. A server makes room for it: a change may revoke a key */
   constructor(store: Store, database: Pick<Database, "query">, withRoom: PartContext["withRoom"]) {
     this.#store = store;
     this.#database = database;
@@ -53,7 +53,8 @@ export class SharedDirectory {
 
   /**
    * Reads changed rows into the copy.
-   * @throws the errors of `Database.query`
+   * @throws the errors of `Database.query`, and Error when the copy can't be written
+   * @throws StateUnavailable while a backup seems to be restored
    * @throws DataError when an operator has to change something
    */
   read(): Promise<void> {

@@ -13,7 +13,7 @@ export interface Sample {
   requests: Record<string, number>;
   /**
    * Estimated numbers of requests by the bucket of their time, ordered by bound. A bucket has times from half its bound
-   * to its bound, in microseconds. Empty buckets are left out.
+   * to its bound, in microseconds. The first also has shorter times, the last also longer ones. Empty buckets are left out.
    */
   times: [bound: number, requests: number][];
   /** The median in microseconds, computed from `times`. Like `p90` and `p99`, it is null if no request was timed. */

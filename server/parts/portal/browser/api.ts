@@ -152,8 +152,8 @@ function knownAt(path: string): object | Failure | undefined {
 }
 
 /**
- * Returns an answer, or a failure that `isAbsence` accepts. Keeps the result for some minutes. Calls for the same path
- * share a request in flight. @throws Failure of any other kind
+ * Returns an answer, or a failure that `isAbsence` accepts. Keeps the latest results for some minutes. Calls for the same
+ * path share a request in flight. @throws Failure of any other kind
  */
 export async function askOrFailure<T extends object>(path: string): Promise<T | Failure> {
   const found = knownAt(path) ?? asked.get(path);

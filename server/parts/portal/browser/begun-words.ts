@@ -1,6 +1,6 @@
 import type { ProceduresAnswer } from "./answers.ts";
 
-/** Finds procedure groups by beginnings of words, while somebody types. Words of one or two letters don't count. */
+/** Finds procedure groups by beginnings of words, while somebody types. Words of one or two characters don't count. */
 
 type Row = ProceduresAnswer["data"][number];
 

@@ -43,7 +43,7 @@ interface ControlsProps {
   view: View | null;
   /** What the URL asks for in words; null for nothing. */
   words: string | null;
-  /** Whether nothing is known yet. Then the fields are empty. */
+  /** Whether nothing is known yet. Then the procedure and the place are empty. */
   isBlank: boolean;
 }
 

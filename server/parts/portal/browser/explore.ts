@@ -17,7 +17,7 @@ import { exampleText, introText, tabTitle } from "./words.ts";
 
 /**
  * Shows a procedure's prices in a sentence, in pictures and as a list. The page `/embed`, or a page below it, has the
- * sentence and one picture, for frames on other sites.
+ * sentence and one picture or the list, for frames on other sites.
  */
 
 const embedded: Readonly<Record<string, typeof Charges>> = {
@@ -69,7 +69,7 @@ function meantBy({ words }: Choice, { choice: { state, near, words: unclear, typ
   return words === null || unclear !== null ? null : { q: typed, procedure: code, state, near };
 }
 
-/** Reserves the page's layout if the server has written no numbers, so that nothing moves when they arrive. */
+/** Stands in for absent numbers. Reserves room for them while they are loaded, so that less moves when they arrive. */
 function Blank({ failure }: { failure: Failure | null }) {
   return html`<div class="sentence"><h1>What hospitals charge</h1><p class="under quiet">${failure ? "No numbers can be shown until this is solved." : "Loading the numbers…"}</p></div>
     ${!failure && html`<div class="pictures" aria-hidden="true"><div class="card blank"></div></div>`}<${NeedsScript} />`;

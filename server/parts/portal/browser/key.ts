@@ -9,11 +9,11 @@ import { curlOf } from "./programs.ts";
 
 /** Shows a new key, and lets visitors paste their own key. */
 
-/** Updates the component when the visitor's key changes, even in another tab. */
+/** Returns the visitor's key, and updates the component when the key changes, even in another tab. */
 export const useOwnKey = () => useReadAt(ownKey, keyChanged, "storage");
 
 /**
- * Shows a new key. A browser without a key stores it. If the visitor unchecks the box there, the browser asks before it
+ * Shows a new key. A browser without a key stores it. If the visitor then unchecks the box, the browser asks before it
  * leaves the page.
  */
 export function NewKey({ value }: { value: string }) {

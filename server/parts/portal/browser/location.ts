@@ -63,7 +63,7 @@ export function settle(changes: Record<string, string | null>): void {
 
 /**
  * Returns the URL of another choice. A change of `year` removes `versions`, and a change of `near` removes a sort by
- * distance. A change of anything but `sort` and `with` removes `shown`, so that another list is short at first.
+ * distance. A change without `sort`, `with` and `shown` removes `shown`, so that another list is short at first.
  */
 export function chosenAt(changes: Record<string, string | null>): string {
   const isSameList = "with" in changes || "sort" in changes;

@@ -84,7 +84,7 @@ export interface Operation {
 /**
  * Lists the operations in the document's order. An operation with a second server has that server's version as its first
  * parameter. Header parameters are left out.
- * @param examples examples by parameter, used instead of the document's examples
+ * @param examples examples by parameter, shown instead of the document's; `example` keeps the document's
  */
 export function operationsOf(document: OpenApi, examples: Readonly<Record<string, string>>): Operation[] {
   const entries = Object.entries(document.paths).map(([path, { get }]) => ({ path, ...get }));
