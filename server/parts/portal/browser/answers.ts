@@ -36,7 +36,7 @@ interface FailureDetails {
   retrySeconds?: number | undefined;
 }
 
-/** A failed request. Its type is the type of the API's error, or `offline` if the server can't be reached. */
+/** A failed request. Its type is the type of the server's error, or `offline` if the server can't be reached. */
 export class Failure extends Error {
   /** The HTTP status; 0 if there is no answer. */
   readonly status: number;
