@@ -205,8 +205,8 @@ function isOfProcedures(image: Image, word: string): boolean {
 }
 
 /**
- * Whether a word of three letters or more is unlike all words of procedures: none of them begins with it or is close to
- * it.
+ * Whether a word has three letters or more and is unlike all words of procedures: none of them begins with it or is
+ * close to it.
  */
 function isUnlike(image: Image, word: string): boolean {
   const index = indexOf(image, "procedure");

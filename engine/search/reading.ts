@@ -28,7 +28,7 @@ export interface Asked {
   text: string;
   /** The words in the language and spelling of the text, for literal matches. */
   typed: readonly string[];
-  /** The words in English, without what is in the fields below. */
+  /** The words in English, without those in `placeWords` and `ignored`. */
   words: readonly string[];
   /** Whether a search for facilities has words such as `near me` or `nearest`, perhaps beside a place. */
   isHere: boolean;

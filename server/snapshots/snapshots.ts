@@ -70,7 +70,7 @@ export interface FaultyFile {
 
 interface Fault {
   readonly reason: string;
-  /** Time of the refusal in ISO 8601; null for an error of the system, after which the file is tried again. */
+  /** Time of the refusal in ISO 8601; null for another error, after which the file is tried again. */
   readonly at: string | null;
 }
 
@@ -180,7 +180,7 @@ export class SnapshotFolder {
   }
 
   /**
-   * Retires deleted files, and starts to load new files. During a scan, only waits for that scan.
+   * Retires deleted files, and starts to load new and changed files. During a scan, only waits for that scan.
    * @param names the files that may be loaded; undefined for all
    * @throws Error, for example when the folder can't be listed
    */
