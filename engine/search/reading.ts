@@ -327,7 +327,10 @@ const saints = phrasesIn("spanish-saint");
 
 const mostWords = 5;
 
-/** Replaces Spanish phrases by English words, the longest phrase first. Small words, such as `de`, and names stay. */
+/**
+ * Replaces Spanish phrases by English words, the longest phrase first. Small words, such as `de`, stay, and so does a
+ * single word for which `isName` is true.
+ */
 function inEnglish(kind: DocumentKind, words: readonly string[], isName: IsKept) {
   const english = replaced(words, spanish[kind], isName);
   return { words: english, isSpanish: english.some((word, i) => word !== words[i]) };
