@@ -36,7 +36,7 @@ export interface Surroundings {
   fault(): string | undefined;
   /** Makes what was written to the registry durable. @throws Error */
   flush(): void;
-  /** Loads a file. @throws DataError when the file is at fault, another Error otherwise */
+  /** Loads a file. @throws DataError when the file is to be refused, another Error otherwise */
   load(wanted: Wanted): Promise<LoadedSnapshot>;
   /** Called when no file waits, or after `close`. */
   endLoads(): Promise<void>;
