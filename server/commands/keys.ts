@@ -151,7 +151,7 @@ function revoke(args: string[], { store, now }: Context): CommandOutput {
 }
 
 /**
- * This may make an expired key work again.
+ * Changes a key's expiry, which may make an expired key work again.
  * @throws Error when the key is unknown or revoked, or the time is past
  */
 function expire([id, ...args]: string[], { store, now }: Context): CommandOutput {
