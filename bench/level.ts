@@ -98,7 +98,8 @@ function writeSpare(folder: string, rows: number, count: number): string[] {
 }
 
 /**
- * Alternates between a few lines of `asked`, again and again, and every second line of `anew` after the position `from`.
+ * Returns lines alternately from `asked`, of which a few are repeated, and from `anew`, of which every second line
+ * after the position `from` is taken.
  */
 function alternate(asked: readonly string[], anew: readonly string[], count: number, from: number): string[] {
   return Array.from({ length: count }, (_, i) =>

@@ -97,7 +97,7 @@ export async function run([file, ...args]: string[], timeout = maxOverrunMs): Pr
   return stdout;
 }
 
-/** Total user and system CPU time of the processes, in microseconds. */
+/** Returns the processes' CPU time in user mode and in the system, in microseconds. */
 export function cpuUs(pids: readonly number[]): number[] {
   // The program's name may contain spaces and parentheses, so fields are split after the last ")".
   const stats = pids.map((pid) => readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)!.split(" "));

@@ -73,7 +73,7 @@ export function answerOf(image: Image, { procedure, state, limit }: Query): Uint
 
 const scratch = Buffer.alloc(2 ** 16);
 
-/** Computes an endpoint's answer without a cache. @param target path and query below `basePath` */
+/** Computes an endpoint's answer anew. @param target path and query below `basePath` */
 export function madeAnew(image: Image, target: string): Uint8Array {
   const [path, query = ""] = target.split("?");
   const versions = versionsOf(image);
@@ -87,7 +87,7 @@ export function madeAnew(image: Image, target: string): Uint8Array {
 }
 
 export const byMarkup = "/healthcare/facilities?procedure=8011&sort=markup";
-/** Requests for the hospitals near Chicago that have the procedure with the most services. */
+/** Lists of the hospitals within 500 or 50 miles of Chicago that have a price for a frequent procedure. */
 export const nearest = "/healthcare/facilities?procedure=8011&near=60601&within=500&sort=distance";
 export const nearer = "/healthcare/facilities?procedure=8011&near=60601&within=50&sort=distance";
 export const inDepth = "/healthcare/procedures/8011";
@@ -101,7 +101,7 @@ export function allPriceQueries(image: Image, random: Random): Query[] {
   return random.shuffled(queries);
 }
 
-/** The n-th target is 1/n^`zipfExponent` times as frequent as the first. */
+/** Draws targets at random. The n-th target is 1/n^`zipfExponent` times as likely as the first. */
 function drawZipf(targets: readonly string[], count: number, random: Random): string[] {
   const reached = cumsum(targets, (_, i) => 1 / (i + 1) ** zipfExponent);
   const total = reached[reached.length - 1];
@@ -109,8 +109,8 @@ function drawZipf(targets: readonly string[], count: number, random: Random): st
 }
 
 /**
- * Makes up to `count` different search texts with matches, from words of a facility's name, city and state. Some words
- * are cut or have a typo.
+ * Makes up to `count` different search texts with matches, from words of a facility's name, and perhaps its city and
+ * state. Some words are cut or have a typo.
  */
 export function searchTexts({ image, snapshot }: Data, count: number, random: Random): string[] {
   const { facilities } = snapshot.table;

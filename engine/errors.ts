@@ -1,4 +1,4 @@
-/** An error in data, arguments or settings, for an operator. */
+/** An error for an operator, mostly in data, arguments or settings. */
 export class DataError extends Error {
   readonly subject: string;
   readonly found: string;
@@ -51,7 +51,7 @@ export function fileReasonOf(error: unknown): string {
     : reason.replace(/^[A-Z0-9]+: (.+?), [a-z]+(?: '.*)?$/s, "$1");
 }
 
-/** Returns the code of an operating system's error, such as ENOENT, or undefined for any other error. */
+/** Returns the code, such as ENOENT, of an error that names a system call; undefined for other errors. */
 export function systemCode(error: unknown): string | undefined {
   if (!(error instanceof Error && "syscall" in error && "code" in error)) return undefined;
   return typeof error.code === "string" ? error.code : undefined;

@@ -50,7 +50,7 @@ export const knownOffers: readonly Offer[] = knownFiles.map((file) =>
 /**
  * Finds the releases in the catalogue at a URL, newest first. Returns `knownOffers` if the catalogue can't be used.
  *
- * @throws ProxyRefusal if the proxy can't be used, because it couldn't be used for the releases either
+ * @throws ProxyRefusal if the proxy can't be used, because it probably can't be used for the releases either
  */
 export async function offers(url: string, caller: Caller): Promise<readonly Offer[]> {
   try {

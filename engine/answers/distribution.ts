@@ -44,7 +44,7 @@ export function distributionOfGroup(
 
 export interface RowsAround extends Pick<Distribution, "rows"> {
   priced: Uint32Array;
-  /** Number of rows left out because the place of their hospital is unknown. */
+  /** Number of rows left out only because the place of their hospital is unknown. */
   unplaced: number;
 }
 

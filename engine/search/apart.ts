@@ -9,7 +9,7 @@ import { closeTo } from "./typos.ts";
 const nameFields = (1 << nameField) | (1 << fillerField) | (1 << repeatField);
 const fieldsOfWords = nameFields | (1 << cityPartField);
 
-/** Minimum letters of a text that is split. */
+/** Minimum length of a text that is split. */
 const leastLetters = 5;
 const possessive = /([\p{L}\p{M}]{3,})['’]s(?![\p{L}\p{N}])/giu;
 

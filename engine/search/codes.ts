@@ -49,15 +49,15 @@ const diagnosis = /(?<![\w.])[a-tv-z]\d[\da-z]\.[\da-z]{1,4}(?![\w.])/gi;
 const npi = /(?<!\d)[12]\d{9}(?!\d)/;
 
 /**
- * Removes diagnosis codes, which a referral often has next to a procedure, and with them a name such as ICD-10. Returns
- * the rest of the text, and the codes in capitals.
+ * Removes diagnosis codes that have a dot, such as M17.11, and with them a name such as ICD-10. A referral often has
+ * such a code next to a procedure. Returns the rest of the text, and the codes in capitals.
  */
 export function withoutDiagnoses(text: string): { rest: string; diagnoses: readonly string[] } {
   const diagnoses = (text.match(diagnosis) ?? []).map((code) => code.toUpperCase());
   return { rest: diagnoses.length === 0 ? text : text.replace(diagnosis, " ").replace(icd, " "), diagnoses };
 }
 
-/** Returns a sentence about a DRG, ICD code or NPI in a text; undefined if there is none. */
+/** Returns a sentence about a DRG, ICD codes or an NPI that a text seems to mean; undefined if it seems to mean none. */
 export function otherCodeIn(text: string): string | undefined {
   const [group] = drg.exec(text) ?? [];
   if (group !== undefined)

@@ -17,7 +17,7 @@ export interface Matches {
   scores: number[];
   ignored: readonly string[];
   place: ShownPlace | null;
-  /** Positions of other matches, which are in another state or have no prices. */
+  /** Positions of other matches, which have no prices, or none in the asked state. */
   unwanted: readonly number[];
 }
 

@@ -59,11 +59,11 @@ export function textsOf(kind: string): ReadonlyMap<string, string> {
 
 /** Small words, and words such as inc and www. They say nothing about a hospital or a procedure. */
 export const fillers = phrasesOf("filler");
-/** Words for a hospital, and words of names that say as little. */
+/** Words for a hospital, and words that say as little. */
 export const kinds = phrasesOf("kind");
 /** Words of questions and sentences. They say nothing about which hospital is meant, unless a name has them. */
 export const questions = phrasesOf("question");
-/** Words of questions that are also names of hospitals or places. */
+/** Words of questions and sentences that are also in names of hospitals or places. */
 export const doubtful = phrasesOf("doubtful");
 export const beforePlace = phrasesOf("before-place");
 /** Tells whether `fillers`, `questions` or `kinds` has a word itself, not its meaning. */

@@ -103,7 +103,7 @@ const isRegion = (image: Image, words: readonly string[]) => {
 const wordLikeCodes = phrasesOf("state-word");
 /** Codes that are words in small letters, even at the end of a text. */
 const wordsAtEnd = phrasesOf("state-word-end");
-/** Codes that are something else even in capitals: Los Angeles. */
+/** Codes that mean something else even in capitals, such as LA for Los Angeles. */
 const neverCodes = phrasesOf("state-word-ever");
 /** Words before letters that are no state: stent after MI, pump for MS, cleared by MD. */
 const beforeLetters = phrasesOf("before-letters");
@@ -205,8 +205,8 @@ function isOfProcedures(image: Image, word: string): boolean {
 }
 
 /**
- * Whether a word of three letters or more is unlike all words of procedures: none of them begins with it or is close to
- * it.
+ * Whether a word has three letters or more and is unlike all words of procedures: none of them begins with it or is
+ * close to it.
  */
 function isUnlike(image: Image, word: string): boolean {
   const index = indexOf(image, "procedure");

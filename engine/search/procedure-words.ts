@@ -18,7 +18,7 @@ export interface PlainProcedure {
   /** The group in plain words, such as `a mastectomy`. */
   title: string;
   part: string;
-  /** What the group includes, and for some groups what it doesn't. */
+  /** Examples of what the group includes; for some groups also what it doesn't. */
   words: string;
 }
 
@@ -127,7 +127,7 @@ export const sentenceWords: ReadonlySet<string> = new Set([
   ),
 ]);
 
-/** Whether a word never says which procedure is meant. */
+/** Whether a word says nothing about which procedure is meant, if there are other words. */
 export const saysNothing = (word: string): boolean =>
   fillers.has(word) || sentenceWords.has(word) || genericWords.has(procedureMeaning(word));
 

@@ -28,7 +28,7 @@ export interface Asked {
   text: string;
   /** The words in the language and spelling of the text, for literal matches. */
   typed: readonly string[];
-  /** The words in English, without what is in the fields below. */
+  /** The words in English, without those in `placeWords` and `ignored`. */
   words: readonly string[];
   /** Whether a search for facilities has words such as `near me` or `nearest`, perhaps beside a place. */
   isHere: boolean;
@@ -327,7 +327,10 @@ const saints = phrasesIn("spanish-saint");
 
 const mostWords = 5;
 
-/** Replaces Spanish phrases by English words, the longest phrase first. Small words, such as `de`, and names stay. */
+/**
+ * Replaces Spanish phrases by English words, the longest phrase first. Small words, such as `de`, stay, and so does a
+ * single word for which `isName` is true.
+ */
 function inEnglish(kind: DocumentKind, words: readonly string[], isName: IsKept) {
   const english = replaced(words, spanish[kind], isName);
   return { words: english, isSpanish: english.some((word, i) => word !== words[i]) };

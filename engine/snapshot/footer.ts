@@ -25,7 +25,7 @@ import { flawIn } from "./texts.ts";
 export interface SnapshotHead {
   metadata: Metadata;
   version: Version;
-  /** Whether the file has a correct checksum of its own. Without a checksum, damage can't be detected. */
+  /** Whether the file has a correct checksum of its own. Without a checksum, not all damage is detected. */
   isChecked: boolean;
   file: OpenParquet;
 }

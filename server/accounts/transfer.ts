@@ -39,7 +39,10 @@ export const maxAccountsPerChange = 500;
 /** Counters are signed integers of 32 bits. */
 const maxCount = 2 ** 31 - 1;
 const instant = whole(0, maxTimeMs);
-/** The form of ids and words. Some become part of a header, or of the name of a row that servers share. */
+/**
+ * The form of events' ids, channels and states. Some become part of a header, or of the name of a row that servers
+ * share.
+ */
 const word = text("1 to 64 letters, digits, hyphens and underscores", /^[\w-]{1,64}$/);
 
 function isJson(value: unknown): boolean {

@@ -19,9 +19,7 @@ import { count, dollars as dollarsIn, textOrNull, textsOrNull } from "./describe
 import { ApiError } from "./errors.ts";
 import { ccns, dollars, place, states, textUpTo } from "./parameters.ts";
 
-/**
- * The filters that narrow a list of facilities, as a table with a row per filter. Everything else follows from the row.
- */
+/** Filters of a list of facilities, as a table with a row per filter. */
 
 /** A parameter that other parameters require. */
 export type Needed = "procedure" | "near";
@@ -38,7 +36,7 @@ type Echoed<Value> = Value extends string ? string : Value;
 interface Described<Of extends Schema> {
   /** Reads the parameter. Its description documents the filter. */
   schema: Of;
-  /** Describes the parameter in an answer's `query`: as it was understood, or null. */
+  /** Describes the parameter's value, or null, in an answer's `query`. */
   echo: v.GenericSchema<Echoed<v.InferOutput<Of>> | null>;
 }
 

@@ -18,7 +18,7 @@ const {
 const mostCharacters = 30;
 const mostItems = 5;
 
-/** Shortens an example's lists and long texts, so that the document stays short. */
+/** Shortens an example's lists and its long texts of several words, so that the document stays short. */
 function shortened(part: unknown): unknown {
   if (typeof part === "string" && part.includes(" ") && part.length > mostCharacters)
     return `${part.slice(0, mostCharacters)}…`;

@@ -272,7 +272,7 @@ const standings = {
 };
 const optionalFields = <Fields extends v.ObjectEntries>(fields: Fields) =>
   v.partial(v.object(fields)).entries;
-/** The fields of `ChargeSummary`, null if nothing is priced. */
+/** Makes fields of `ChargeSummary` nullable, because perhaps nothing is priced. */
 const asInSummary = <Fields extends v.ObjectEntries>(fields: Fields) =>
   Object.fromEntries(
     Object.keys(fields).map((name) => [name, described("As in `ChargeSummary`", v.nullable(v.number()))]),

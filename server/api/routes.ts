@@ -7,7 +7,7 @@ import { decodeSegment } from "./parameters.ts";
 
 export interface Target {
   endpoint: Endpoint;
-  /** The data version that the path names; null if it names none. */
+  /** The data version or the year that the path names; null if it names none. */
   version: string | null;
   /** The parameter in the path; empty if the endpoint's path has no parameter. */
   segment: string;

@@ -151,8 +151,8 @@ function revoke(args: string[], { store, now }: Context): CommandOutput {
 }
 
 /**
- * An expired key works again if its new expiry is in the future.
- * @throws Error when the key is revoked, or the time is past
+ * Changes a key's expiry, which may make an expired key work again.
+ * @throws Error when the key is unknown or revoked, or the time is past
  */
 function expire([id, ...args]: string[], { store, now }: Context): CommandOutput {
   const key = findKey(store, "expire", id === undefined ? [] : [id]);

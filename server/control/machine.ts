@@ -20,7 +20,7 @@ const table = {
   ),
 };
 
-/** Returns a line for each setting that is wrong on this machine. */
+/** Returns a line for each setting of an address or a folder that this machine can't use. */
 export async function machineFaults(environment: NodeJS.ProcessEnv): Promise<string[]> {
   const given = givenIn(coreSettings, environment);
   const { issues = [] } = await v.safeParseAsync(v.objectAsync(table), given, { abortPipeEarly: true });

@@ -171,8 +171,8 @@ export class ServingThreads {
   }
 
   /**
-   * Lets all threads begin to listen, and resolves when they do.
-   * @param traffic one block per thread
+   * Lets all serving threads begin to listen, and resolves when they do and the page thread is ready.
+   * @param traffic one block per serving thread
    * @throws Error when a thread can't start
    */
   async listen(

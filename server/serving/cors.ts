@@ -10,8 +10,8 @@ const preflightHeader = headerName("access-control-request-method");
 const exposed =
   "Accept-Ranges, Allow, Content-Disposition, Content-Encoding, Content-Range, ETag, Retry-After, Vary, WWW-Authenticate, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id";
 /**
- * Request headers that scripts may want to set. A preflight also allows the headers that it asks for, because tracing
- * tools add headers of their own.
+ * Request headers that scripts may want to set. The answer to a preflight also allows up to `maxAskedNames` headers
+ * that the preflight asks for, because tracing tools add headers of their own.
  */
 const readHeaders = ["Authorization", "If-Match", "If-None-Match", "If-Range", "Range"];
 /** A header's name (RFC 9110, 5.1), of at most 64 characters. */

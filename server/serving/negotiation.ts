@@ -34,7 +34,7 @@ function preferred(accepted: string): Coding {
   return weightOf(best) > 0 && weightOf(best) >= identity ? best : "identity";
 }
 
-/** Compression levels. They are low, because the thread does nothing else while it compresses. */
+/** Default compression levels. They are low, because the thread does nothing else while it compresses. */
 const [brotliQuality, gzipLevel] = [3, 1];
 
 /** @param quality the quality for brotli */

@@ -19,10 +19,7 @@ export interface Waits {
 }
 
 const empty = new Uint8Array(0);
-/**
- * An answer without a body closes its connection at random, on average once in this many bytes of such answers. Answers to
- * HEAD requests for a stream are excepted.
- */
+/** An answer without a body closes its connection at random, on average once in this many bytes of such answers. */
 const headBytesToClose = 64 * 2 ** 10;
 /** Maximum bytes that the library adds to a head, for the protocol, the date and the length. */
 const headOverheadBytes = 128;

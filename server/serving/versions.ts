@@ -7,7 +7,7 @@ import { inPieces } from "./pieces.ts";
 
 /**
  * Attaches published versions.
- * @param known attached images; they are reused, with the data that was derived from them
+ * @param known attached images; those that are published again are reused, with the data that was derived from them
  */
 export function versionsOf(published: readonly PublishedVersion[], known: readonly Image[] = []): Versions {
   const versions = published.map((version) => {

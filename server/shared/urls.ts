@@ -1,7 +1,7 @@
 /** Reads URLs as they are written. A URL parser would take a raw `#` in a password for the start of the fragment. */
 
 export interface WrittenUrl {
-  /** The user and the password, still escaped, with the `@`; empty if there are none. */
+  /** What stands before the hosts, still escaped: user and password with the `@`. Empty if there is no `@`. */
   login: string;
   /** The hosts, each with its port if it has one. */
   hosts: string[];

@@ -36,7 +36,7 @@ export interface Surroundings {
   fault(): string | undefined;
   /** Makes what was written to the registry durable. @throws Error */
   flush(): void;
-  /** Loads a file. @throws DataError when the file is at fault, another Error otherwise */
+  /** Loads a file. @throws DataError when the file is to be refused, another Error otherwise */
   load(wanted: Wanted): Promise<LoadedSnapshot>;
   /** Called when no file waits, or after `close`. */
   endLoads(): Promise<void>;
@@ -70,7 +70,7 @@ export interface FaultyFile {
 
 interface Fault {
   readonly reason: string;
-  /** Time of the refusal in ISO 8601; null for an error of the system, after which the file is tried again. */
+  /** Time of the refusal in ISO 8601; null for another error, after which the file is tried again. */
   readonly at: string | null;
 }
 
@@ -180,7 +180,7 @@ export class SnapshotFolder {
   }
 
   /**
-   * Retires deleted files, and starts to load new files. During a scan, only waits for that scan.
+   * Retires deleted files, and starts to load new and changed files. During a scan, only waits for that scan.
    * @param names the files that may be loaded; undefined for all
    * @throws Error, for example when the folder can't be listed
    */

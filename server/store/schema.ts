@@ -142,7 +142,10 @@ interface AccountTable {
   isCounted: boolean;
 }
 
-/** The tables with rows of accounts. A table's rows refer only to rows of the same table or of a table before it. */
+/**
+ * The tables with rows of accounts, except `away_used`. A table's rows refer only to rows of the same table or of a
+ * table before it.
+ */
 export const accountTables = {
   accounts: { key: ["id"], owner: "id", isShared: true, moved: "all", isCounted: true },
   keys: { key: ["id"], owner: "account", isShared: true, moved: "all", isCounted: true },

@@ -29,8 +29,8 @@ function isAllowed(address: string, allowLoopback: boolean): boolean {
 }
 
 /**
- * Looks up a host's addresses. The connection uses exactly these addresses, because a second look-up could give
- * forbidden addresses. DNS is queried directly, because `getaddrinfo` blocks one of few threads and can't be cancelled.
+ * Looks up a host's addresses. The connection uses only these addresses, because a second look-up could give forbidden
+ * addresses. DNS is queried directly, because `getaddrinfo` blocks one of few threads and can't be cancelled.
  */
 async function resolve(host: string, resolver: Resolver, allowLoopback: boolean): Promise<LookupAddress[]> {
   const answers = await Promise.allSettled(
@@ -47,7 +47,8 @@ async function resolve(host: string, resolver: Resolver, allowLoopback: boolean)
 
 /**
  * Posts a body, without following redirects. Returns the answer's status.
- * @throws Error if the URL isn't allowed or no answer comes; the abort reason after an abort
+ * @throws Error if the URL or an address isn't allowed, or no final answer comes; the abort reason if `signal` aborts
+ * meanwhile
  */
 export function post(
   url: string,

@@ -30,7 +30,7 @@ const noWebhook = {
   webhook_old_secret_until: null,
 } as const;
 
-/** If a post is answered with 410, the account's webhook is removed. */
+/** If a post is answered with 410, the account's webhook is removed, unless its URL has changed since. */
 export function webhookSender(store: Store, options: PostOptions): Sender {
   return {
     channel: "webhook",

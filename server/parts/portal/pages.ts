@@ -8,7 +8,7 @@ import { embedPage, facilityPage, missingPage } from "./page-files.ts";
 import { statesSvg } from "./states-svg.ts";
 import { writeBlank } from "./written.ts";
 
-/** The script of each page, and its title if the title doesn't depend on the URL. */
+/** The script of each page, and its usual title if the title doesn't depend on the URL. */
 const pages: Readonly<Record<string, readonly [script: string, title?: string]>> = {
   "/": ["explore.ts"],
   [facilityPage]: ["facility.ts"],

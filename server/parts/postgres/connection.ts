@@ -5,11 +5,14 @@ import { installation, schemaVersion } from "./schema.ts";
 
 /** Connects to PostgreSQL. A connection that fails is replaced by the next query. */
 
-/** Maximum milliseconds to connect, and to wait for a query's answer. The database cancels a statement earlier. */
+/**
+ * Maximum milliseconds until a connection is open, and for the answer to each query. The database cancels a statement
+ * earlier.
+ */
 const maxAnswerMs = 2000;
 const maxStatementMs = 1000;
 /**
- * Maximum milliseconds between two tries to connect to a host. After a try without an answer, the maximum is
+ * Maximum milliseconds until a host may be tried again after a failure. After a try without an answer, the maximum is
  * `maxHangingPauseMs`, because hanging backends pile up.
  */
 const maxPauseMs = 1000;

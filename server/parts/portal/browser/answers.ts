@@ -36,9 +36,12 @@ interface FailureDetails {
   retrySeconds?: number | undefined;
 }
 
-/** A failed request. Its type is the type of the API's error, or `offline` if the server can't be reached. */
+/**
+ * A failed request. Its type is the type of the server's error, or `offline` if the server can't be reached. Errors of
+ * the script have the type `internal_error`.
+ */
 export class Failure extends Error {
-  /** The HTTP status; 0 if there is no answer. */
+  /** The HTTP status; 0 if the server can't be reached. */
   readonly status: number;
   readonly type: string;
   readonly param: string | undefined;

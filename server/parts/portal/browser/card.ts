@@ -28,7 +28,7 @@ interface CardProps {
   subject?: string;
   /** Makes texts for a saved picture and for citing. @param rows rows in the picture; undefined for as many as shown */
   saved?: (rows?: number) => Saved;
-  /** Makes the source for a saved file, a frame and paper; undefined if the picture can't be saved. */
+  /** Makes the source for saved files, citations, frames and paper; undefined if the picture can't be saved. */
   source?: (() => Source) | undefined;
   /** Makes a drawing for a saved file, in place of the card's children. @param rows see `saved` */
   drawing?: (rows?: number) => ComponentChild;
@@ -66,7 +66,7 @@ export function yearsText(some: readonly number[]): string {
   return years.length > 1 && last - first === years.length - 1 ? `${first}–${last}` : years.join(", ");
 }
 
-/** Describes the source of numbers. Versions that differ only in the year are named once: "Title, 2022–2024". */
+/** Describes the source of numbers. Titles that differ only in the year are written once: "Title, 2022–2024". */
 export function sourceOf(
   versions: readonly string[],
   datasets: readonly Dataset[],
@@ -128,7 +128,7 @@ function Tools(props: ToolsProps) {
   const [rows, setRows] = useState<number>();
   const source = props.source?.();
   const [message, setMessage] = useState("");
-  /** Name of the button that has just copied a text; empty after any other action. */
+  /** Name of the button that copied a text, until the next save or copy. */
   const [copiedBy, setCopiedBy] = useState("");
   const [busy, setBusy] = useState("");
   const act = (text: string, work: () => Promise<void>) => {
@@ -261,8 +261,8 @@ export const groupColumns = ({ code, name }: { code: string; name: string }): Fi
 ];
 
 /**
- * The columns have the names and the order of `/export.csv`. Columns for what a patient pays and for the distance are
- * added.
+ * Most columns are columns of `/export.csv`, with the same names and in the same order. Those for what a patient pays
+ * and for the distance are added.
  */
 export const priceFigures = (
   entries: readonly Entry[],

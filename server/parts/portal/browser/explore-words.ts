@@ -64,7 +64,7 @@ export function descriptionOf(view: View, { found, nothing, note }: ExploreWords
   return [textOf(found.main), ...own, note?.text, sampleCaveat(caveatOf(view))].filter(Boolean).join(" ");
 }
 
-/** Returns the caveat of the numbers shown, or of the newest data if there are no numbers. */
+/** Returns the caveat of the data version shown, or of the newest one if none is shown. */
 export const caveatOf = (view: View): string | undefined =>
   knownOf(view)?.source.caveat ?? view.datasets[0]?.caveat;
 

@@ -32,7 +32,7 @@ interface Absence {
   code: string;
   /** Undefined if the data doesn't have the procedure. */
   procedure: Procedure | undefined;
-  /** Hospitals that do the procedure in the chosen place or the nation, all without a price; null if there are none. */
+  /** Hospitals that do the procedure in the chosen place or the nation, all without a price; null if none are known. */
   unpriced: Pick<FacilitiesAnswer, "summary" | "data"> | null;
   /** The procedure group that a code in another form means, such as 5072.0; null if there is none. */
   meant: (Procedure & { code: string }) | null;

@@ -5,7 +5,7 @@ import { html } from "../../../shared/browser/html.ts";
 import { byWidth, placedLabels } from "../../../shared/browser/labels.ts";
 import { useDrawn } from "./location.ts";
 
-/** Shared parts of pictures: dollar scale, notes on hover or by arrow keys, and marks for amounts. */
+/** Parts of pictures, such as a dollar scale, notes on hover or by arrow keys, and marks for amounts. */
 
 /** Minimum ratio of a scale's highest to its lowest amount, so that nearly equal amounts are near each other. */
 const leastSpan = 4;
@@ -17,10 +17,10 @@ export function dollarScale(amounts: readonly number[]) {
   return d3.scaleLog([low / air, high * air], [0, 100]);
 }
 
-/** Minimum distance between a scale's first and last label, as a share of the largest possible distance. */
+/** Minimum distance between a scale's first and last label, as a share of the largest such distance tried. */
 const leastCovered = 0.75;
 
-/** Width in pixels of a character in a picture's small text. */
+/** Assumed width in pixels of a character in a picture's small text. */
 export const letterWidth = 7;
 
 /**
@@ -87,7 +87,7 @@ interface StepsProps extends ReturnType<typeof useSteps> {
   label: string;
   /** The height in pixels to reserve until the picture is drawn; undefined if a style sheet reserves it. */
   height?: number;
-  /** Pixels beside the drawing, for its labels. */
+  /** Pixels kept free beside the drawing. */
   left?: number;
   right?: number;
   count?: number;

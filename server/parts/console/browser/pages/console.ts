@@ -11,7 +11,7 @@ import { Traffic } from "../traffic.ts";
 
 /** Reads the server's stream, and shows the server's state, its traffic and what needs attention. */
 
-/** Microseconds from which a request counts as slow. Usual answers take a few milliseconds. */
+/** Requests count as slow if their 99th percentile is at least this many microseconds. */
 const leastSlow = 250_000;
 const stream: string = JSON.parse(document.querySelector("#settings")?.textContent ?? "{}").stream;
 

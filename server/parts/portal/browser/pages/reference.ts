@@ -98,7 +98,7 @@ async function firstOf(operations: readonly Operation[], { procedure }: Examples
 interface FirstRequest {
   path: string;
   answer: unknown;
-  /** Whether the answer is of the synthetic sample that a first start writes. */
+  /** Whether the answer is the document's example, from the synthetic sample that a first start writes. */
   isSample: boolean;
 }
 
