@@ -22,7 +22,7 @@ const seconds = smoke ? 5 : 600;
 const everyMs = smoke ? 1000 : 10_000;
 const threads = 2;
 const maxBytes = 300e6;
-/** Maximum of the mean memory in the last third of the run, divided by the mean in the second third. */
+/** Maximum ratio of the mean memory in the last third of the run to the mean in the second third. */
 const maxGrowth = 1.02;
 
 const megabytes = (bytes: number) => (bytes / 1e6).toFixed(1);

@@ -18,7 +18,7 @@ import type { Counts, Provenance } from "../snapshot/schema.ts";
 const magic = 0x49514348; // "HCQI"
 /**
  * Number of the image's format. Increase it when the image's layout or the bytes of any answer or cursor change. ETags
- * contain the number, so clients don't keep an old answer.
+ * contain the number, so a client that revalidates an old answer gets the new one.
  */
 export const imageFormatVersion = 30;
 /** Maximum bytes of an image, in which positions have 32 bits. */

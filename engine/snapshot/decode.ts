@@ -82,7 +82,7 @@ const bytesPerStepRow = 320;
 const decoderBytes = 16 * 2 ** 20;
 /** Heap bytes per character of the codes' JSON. The worst case is many empty lists, each of three characters: `[],`. */
 const bytesPerCodeCharacter = 32;
-/** Share of the memory left by decoding that is for strings on the heap. The rest is for the image. */
+/** Decoding leaves some memory. This share of it is for strings on the heap, and the rest is for the image. */
 const heapShare = 0.25;
 /** Heap bytes per character of a step's texts, including a share of the string and the map entry. */
 const bytesPerCharacter = 8;

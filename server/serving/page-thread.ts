@@ -58,7 +58,7 @@ function start(published: readonly PublishedVersion[]): void {
   for (const port of code.ports) writer.takeFrom(port);
 }
 
-/** Changes to other data versions. Until their searches are prepared, pages are written from the previous versions. */
+/** Switches to other data versions. Until their searches are prepared, pages are written from the previous versions. */
 async function publish(published: readonly PublishedVersion[]): Promise<void> {
   if (started === undefined) start(published);
   else {

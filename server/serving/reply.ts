@@ -39,7 +39,7 @@ export class KeptRequest implements RequestHead {
 }
 
 /**
- * Joins all headers with a name to one list (RFC 9110, 5.3). This is slow, because it reads every header as text.
+ * Joins the values of all headers of a given name into one list (RFC 9110, 5.3). This is slow, because it reads every header as text.
  * @param name in lower case
  */
 export function listIn(request: Pick<RequestHead, "forEach">, name: string): string {

@@ -58,7 +58,7 @@ export interface HospitalView {
    * `farthest` miles. Null if the hospital's place isn't known.
    */
   near: FacilitiesAnswer | null;
-  /** The nearest hospitals that do the procedure `nearby`, with a price or without. */
+  /** Like `near`, but only hospitals that do the procedure `nearby`, with a price or without. Null if there are none. */
   nearDoing: FacilitiesAnswer | null;
   datasets: Dataset[];
 }

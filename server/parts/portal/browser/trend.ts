@@ -25,7 +25,7 @@ interface TrendProps {
   pinned: readonly Pinned[];
   /** The data year of the page's prices, which the text below the lines describes; null for the last of `years`. */
   year: number | null;
-  /** Set around a place and on a hospital's page. A single hospital is drawn in the colours of its amounts. */
+  /** True on a hospital's page, and for lists around a place. A single hospital is then drawn in its amounts' colours. */
   isBeside?: boolean;
 }
 
