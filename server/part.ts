@@ -95,7 +95,8 @@ export interface CommandOutput {
 }
 
 /**
- * Changes the shared state, or else this server's own. `work` may run several times. If `work` throws, nothing changes.
+ * Changes the state that servers share, or this server's own if none is shared. `work` may run several times. If `work`
+ * throws, nothing changes.
  */
 export type Change = <Result>(work: () => Result) => Promise<Result>;
 
